@@ -4,7 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm'
 import { participantJoined } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
 import { isBatchFault } from '../platform/database/errors.js'
-import { GroupCommit } from '../platform/database/group-commit.js'
+import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
 import { rows } from '../platform/database/sql.js'
 import type { Participant, TakeToken } from './connection.records.js'
 import { PARTICIPANT } from './participant-columns.js'
@@ -147,12 +147,7 @@ async function takeRows(
   admissions: Admission[],
   isLocked: boolean,
 ): Promise<Map<Admission, Participant>> {
-  const first = new Map<string, Admission>()
-  for (const admission of admissions) {
-    const key = admission.tokenHash.toString('hex')
-    if (!first.has(key)) first.set(key, admission)
-  }
-  const asked = [...first.values()]
+  const asked = firstOfEach(admissions, ({ tokenHash }) => tokenHash.toString('hex'))
   const taken = await rows<Participant & { index: number }>(manager, TAKE, [
     asked.map(({ tokenHash }) => tokenHash),
     asked.map(({ clientData }) => clientData),

@@ -43,6 +43,16 @@ export const inTrace =
   (...events) =>
     record(...events.map((event) => ({ traceContext, ...event })))
 
+/**
+ * The sessions of a batch that changes rows which the end of a session deletes: without their locks, a statement that
+ * changes several could meet a deadlock with that. `where` has the keys of the sessions as `$1`.
+ */
+export const sessionsOfBatch = (where: string, keys: readonly string[]): LockedSessions => ({
+  where,
+  values: [keys],
+  isAlwaysLocked: keys.length > 1,
+})
+
 /** Whether ended sessions are summarized, for the history or the search server. */
 export const hasSummaries = ({
   SERVICE_HISTORY,

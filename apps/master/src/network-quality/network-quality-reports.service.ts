@@ -4,10 +4,10 @@ import { Injectable } from '@nestjs/common'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
-import { GroupCommit } from '../platform/database/group-commit.js'
+import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
 import { rows } from '../platform/database/sql.js'
 import { type EventDraft, networkQualityChanged, type NetworkQualityDraft } from '../events/event-drafts.js'
-import { EventLog, type Manager } from '../events/event-log.js'
+import { EventLog, type Manager, sessionsOfBatch } from '../events/event-log.js'
 
 const LEVELS = ['0', '1', '2', '3', '4', '5'] as const
 
@@ -49,18 +49,20 @@ export class NetworkQualityReports {
 
   async #storeAll(reports: NetworkQualityChange[]): Promise<(LevelChange | 'unchanged')[]> {
     // One statement changes each row once: a later report of a participant is stored after the first one.
-    const first = reports.filter((report, at) => reports.findIndex(isOf(report.connectionId)) === at)
-    const later = reports.filter((report) => !first.includes(report))
+    const first = firstOfEach(reports, ({ connectionId }) => connectionId)
+    const isFirst = new Set(first)
+    const later = reports.filter((report) => !isFirst.has(report))
     const changes = await this.#storeFirst(first)
     const laterChanges = later.length > 0 ? await this.#storeAll(later) : []
-    return reports.map((report) => changes.get(report) ?? laterChanges[later.indexOf(report)] ?? 'unchanged')
+    const results = new Map<NetworkQualityChange, LevelChange | 'unchanged' | undefined>(changes)
+    later.forEach((report, at) => results.set(report, laterChanges[at]))
+    return reports.map((report) => results.get(report) ?? 'unchanged')
   }
 
   /** Stores one report of each participant, and returns the changes of levels. */
   #storeFirst(reports: NetworkQualityChange[]): Promise<Map<NetworkQualityChange, LevelChange>> {
-    // Without the locks of their sessions, several rows could meet a deadlock with a statement that deletes them.
-    const isAlwaysLocked = reports.length > 1
-    const sessions = { where: 's.unique_id = ANY($1)', values: [reports.map(({ roomId }) => roomId)], isAlwaysLocked }
+    const roomIds = reports.map(({ roomId }) => roomId)
+    const sessions = sessionsOfBatch('s.unique_id = ANY($1)', roomIds)
     return this.events.change(sessions, async (manager, record) => {
       const changes = new Map<NetworkQualityChange, LevelChange>()
       const events: EventDraft[] = []
@@ -77,11 +79,6 @@ export class NetworkQualityReports {
     })
   }
 }
-
-const isOf =
-  (id: string) =>
-  ({ connectionId }: NetworkQualityChange): boolean =>
-    connectionId === id
 
 /** Returns the former levels; none of a participant that has left, or of which a newer report is stored. */
 function storeRows(manager: Manager, reports: readonly NetworkQualityChange[]): Promise<FormerLevel[]> {

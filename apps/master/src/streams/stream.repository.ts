@@ -3,15 +3,15 @@ import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { DataSource, In } from 'typeorm'
 import { type EventDraft, webrtcCreated, webrtcDestroyed } from '../events/event-drafts.js'
-import { EventLog } from '../events/event-log.js'
+import { EventLog, sessionsOfBatch } from '../events/event-log.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
-import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
+import { execute, firstRow, rows } from '../platform/database/sql.js'
+import { type SessionIds, sessionsById } from './session-ids.js'
 import { STREAM_INFO } from './stream-columns.js'
 import { deleteStreams, type EndedStream } from './stream-deletions.js'
-import type { SessionIds } from './stream-events.js'
 import { insertStreams, type NewStream } from './stream-inserts.js'
 import { StreamEntity } from './stream.entity.js'
 
@@ -64,7 +64,7 @@ export class StreamRepository {
     const locked = { where: 's.id = ANY($1)', values: [sessionIds], isAlwaysLocked }
     const insertedIds = await this.events.change(locked, async (manager, record) => {
       const inserted = new Set(await insertStreams(manager, streams))
-      const sessions = this.events.isOn ? await this.#sessionsById(manager, sessionIds) : undefined
+      const sessions = this.events.isOn ? await sessionsById(manager, sessionIds) : undefined
       const published = streams.filter(({ id }) => inserted.has(id))
       await record(...published.flatMap((stream) => publicationEvents(sessions?.get(stream.sessionId), stream)))
       return inserted
@@ -88,15 +88,6 @@ export class StreamRepository {
       [connectionIds],
     )
     return new Map(counted.map(({ id, streams }) => [id, streams]))
-  }
-
-  async #sessionsById(queryable: Queryable, ids: string[]): Promise<Map<string, SessionIds>> {
-    const sessions = await rows<SessionIds>(
-      queryable,
-      'SELECT id, unique_id AS "uniqueSessionId" FROM session WHERE id = ANY($1)',
-      [ids],
-    )
-    return new Map(sessions.map((session) => [session.id, session]))
   }
 
   /** Returns those of the ids that are published. */
@@ -161,12 +152,10 @@ export class StreamRepository {
 
   #deleteAll(ended: EndedStream[]): Promise<(StreamInfo | 'missing')[]> {
     const sessionIds = ended.map(({ sessionId }) => sessionId)
-    // Without the locks of their sessions, several rows could meet a deadlock with the end of a session.
-    const locked = { where: 's.id = ANY($1)', values: [sessionIds], isAlwaysLocked: ended.length > 1 }
-    return this.events.change(locked, async (manager, record) => {
+    return this.events.change(sessionsOfBatch('s.id = ANY($1)', sessionIds), async (manager, record) => {
       const ids = ended.map(({ streamId }) => streamId)
       const links = this.events.isOn ? await this.events.links(manager, () => 'p.id = ANY($1)', [ids]) : []
-      const sessions = this.events.isOn ? await this.#sessionsById(manager, sessionIds) : undefined
+      const sessions = this.events.isOn ? await sessionsById(manager, sessionIds) : undefined
       const deleted = new Map(
         (await deleteStreams(manager, ended)).map(({ index, ...stream }) => [ended[index], stream]),
       )

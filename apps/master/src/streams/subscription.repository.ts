@@ -2,13 +2,13 @@ import { ServiceError } from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { type EventDraft, webrtcCreated, webrtcDestroyed, type WebrtcLink } from '../events/event-drafts.js'
-import { EventLog, type LockedSessions } from '../events/event-log.js'
+import { EventLog, sessionsOfBatch } from '../events/event-log.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
-import { GroupCommit } from '../platform/database/group-commit.js'
+import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
 import { type Queryable, rows } from '../platform/database/sql.js'
 import { placedSessions } from './placed-sessions.js'
-import { type SessionIds, sessionsOfStreams } from './stream-events.js'
+import { type SessionIds, sessionsOfStreams } from './session-ids.js'
 
 export interface NewSubscription {
   connectionId: string
@@ -55,6 +55,10 @@ const INSERT_SUBSCRIPTIONS = `
   ON CONFLICT (connection_id, stream_id) DO UPDATE SET created_at = excluded.created_at
   RETURNING connection_id AS "connectionId", stream_id AS "streamId", xmax = 0 AS "isNew"`
 
+/** Condition on the session `s`: it has one of the streams `$1`. */
+const OF_STREAMS = 's.id IN (SELECT session_id FROM stream WHERE id = ANY($1))'
+
+const streamIdsOf = (keys: readonly SubscriptionKey[]): string[] => keys.map(({ streamId }) => streamId)
 const keyOf = ({ connectionId, streamId }: SubscriptionKey): string => `${connectionId} ${streamId}`
 
 /** The rows of subscriptions. */
@@ -79,7 +83,8 @@ export class SubscriptionRepository {
   async #insertAll(subscriptions: Insertion[]): Promise<(true | Error)[]> {
     const byKey = new Map(subscriptions.map((subscription) => [keyOf(subscription), subscription]))
     const distinct = [...byKey.values()]
-    const keys = await this.events.change(sessionsOf(distinct), async (manager, record) => {
+    const sessions = { where: OF_STREAMS, values: [streamIdsOf(distinct)] }
+    const keys = await this.events.change(sessions, async (manager, record) => {
       const written = await this.#insertRows(manager, distinct)
       if (this.events.isOn) {
         const begun = written.filter(({ isNew }) => isNew).flatMap((row) => byKey.get(keyOf(row)) ?? [])
@@ -109,17 +114,13 @@ export class SubscriptionRepository {
   }
 
   async #deleteAll(ended: Traced[]): Promise<boolean[]> {
-    // Of two calls for one subscription, the first one ends it.
-    const first = new Map(ended.toReversed().map((one) => [keyOf(one), one]))
-    // Without the locks of their sessions, several rows could meet a deadlock with the end of a session.
-    const locked = { ...sessionsOf(ended), isAlwaysLocked: ended.length > 1 }
-    const deleted = await this.events.change(locked, async (manager, record) => {
+    const sessions = sessionsOfBatch(OF_STREAMS, streamIdsOf(ended))
+    const deleted = await this.events.change(sessions, async (manager, record) => {
       const links = this.events.isOn ? await this.#links(manager, ended) : new Map<string, SessionLink>()
       const keys = new Set((await deleteRows(manager, ended)).map(keyOf))
-      const [all, now] = [
-        ended.filter((one) => keys.has(keyOf(one)) && first.get(keyOf(one)) === one),
-        this.clock.now(),
-      ]
+      // Of two calls for one subscription, the first one ends it.
+      const all = firstOfEach(ended, keyOf).filter((one) => keys.has(keyOf(one)))
+      const now = this.clock.now()
       await record(...eventsOf(all, links, ({ session, link }) => webrtcDestroyed(session, link, 'unsubscribe', now)))
       return new Set(all)
     })
@@ -128,7 +129,8 @@ export class SubscriptionRepository {
 
   /** The media that these subscribers receive, by `keyOf`. */
   async #links(manager: Queryable, keys: readonly SubscriptionKey[]): Promise<Map<string, SessionLink>> {
-    const streamIds = keys.map(({ streamId }) => streamId)
+    if (keys.length === 0) return new Map()
+    const streamIds = streamIdsOf(keys)
     const sessions = await sessionsOfStreams(manager, streamIds)
     const links = await this.events.links(
       manager,
@@ -144,19 +146,13 @@ export class SubscriptionRepository {
   }
 }
 
-/** The sessions of the streams, to be locked. */
-const sessionsOf = (keys: readonly SubscriptionKey[]): LockedSessions => ({
-  where: 's.id IN (SELECT session_id FROM stream WHERE id = ANY($1))',
-  values: [keys.map(({ streamId }) => streamId)],
-})
-
 const deleteRows = (manager: Queryable, ended: readonly SubscriptionKey[]): Promise<SubscriptionKey[]> =>
   rows<SubscriptionKey>(
     manager,
     `DELETE FROM subscription u USING unnest($1::text[], $2::text[]) AS r(connection_id, stream_id)
      WHERE u.connection_id = r.connection_id AND u.stream_id = r.stream_id
      RETURNING u.connection_id AS "connectionId", u.stream_id AS "streamId"`,
-    [ended.map(({ connectionId }) => connectionId), ended.map(({ streamId }) => streamId)],
+    [ended.map(({ connectionId }) => connectionId), streamIdsOf(ended)],
   )
 
 /** The events of subscriptions that begin or end, in their order and with their traces. */

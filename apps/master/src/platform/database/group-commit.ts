@@ -19,8 +19,8 @@ export class GroupCommit<Item, Result> {
   #slow: NodeJS.Timeout | undefined
 
   /**
-   * `table` is for the metrics; undefined: there are none. `write` gives one result or error for each item, in their order; it gets at most `maxBatch`
-   * items.
+   * `table` is for the metrics; undefined: there are none. `write` gives one result or error for each item, in their
+   * order; it gets at most `maxBatch` items.
    */
   constructor(
     private readonly table: string | undefined,
@@ -89,6 +89,13 @@ export class GroupCommit<Item, Result> {
     const overdue = this.#waiting.splice(0, firstRecent < 0 ? this.#waiting.length : firstRecent)
     for (const { reject } of [...batch, ...overdue]) reject(error)
   }
+}
+
+/** The items of a batch without those whose key an earlier one has, for a statement that changes each row once. */
+export function firstOfEach<Item>(items: readonly Item[], keyOf: (item: Item) => string): Item[] {
+  const first = new Map<string, Item>()
+  for (const item of items) if (!first.has(keyOf(item))) first.set(keyOf(item), item)
+  return [...first.values()]
 }
 
 interface Pending<Item, Result> {
