@@ -71,6 +71,7 @@ export class DepartureRepository {
     return this.events.transaction(async (manager, record) => {
       const ids = items.map(({ connectionId }) => connectionId)
       const sessions = await this.#lockSessions(manager, ids)
+      if (sessions.size === 0) return items.map(() => 'gone')
       const links = this.events.isOn ? await this.#links(manager, ids, [...sessions.keys()]) : []
       const deleted = await deleteConnections(manager, items)
       const now = this.clock.now()

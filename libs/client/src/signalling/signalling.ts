@@ -98,7 +98,7 @@ export class Signalling {
     this.#ready.resolve(socket)
   }
 
-  /** Opens the socket, with retries, and joins, in one round trip where the server can. Notifications are queued until `start`. */
+  /** Opens the socket, with retries, and joins, in one round trip where possible. Notifications are queued until `start`. */
   static async join(
     url: string,
     params: JoinParams,
