@@ -5,6 +5,7 @@ import { participantJoined } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
+import { GroupRead } from '../platform/database/group-read.js'
 import { rows } from '../platform/database/sql.js'
 import type { Participant, TakeToken } from './connection.records.js'
 import { PARTICIPANT } from './participant-columns.js'
@@ -65,6 +66,8 @@ const TAKE = `
 @Injectable()
 export class AdmissionRepository {
   readonly #admissions: GroupCommit<Admission, Participant | 'invalid'>
+  /** By the hexadecimal digest. */
+  readonly #valid = new GroupRead<string, true>((hashes) => this.#validTokens(hashes))
 
   constructor(
     private readonly dataSource: DataSource,
@@ -85,6 +88,20 @@ export class AdmissionRepository {
   async take(tokenHash: Buffer, taken: Omit<TakeToken, 'connectionId'>): Promise<Participant | undefined> {
     const participant = await this.#admissions.add({ ...taken, tokenHash })
     return participant === 'invalid' ? undefined : participant
+  }
+
+  /** Whether the token could be taken, apart from limits. */
+  async isValid(tokenHash: Buffer): Promise<boolean> {
+    return (await this.#valid.get(tokenHash.toString('hex'))) ?? false
+  }
+
+  async #validTokens(hashes: string[]): Promise<Map<string, true>> {
+    const valid = await rows<{ hash: Buffer }>(
+      this.dataSource.manager,
+      `SELECT token_hash AS hash FROM connection WHERE token_hash = ANY($1) AND status IN ('pending', 'awaited')`,
+      [hashes.map((hash) => Buffer.from(hash, 'hex'))],
+    )
+    return new Map(valid.map(({ hash }) => [hash.toString('hex'), true]))
   }
 
   /** `isLocked`: takes tokens under the locks of their sessions, so that participants can be counted. */

@@ -185,8 +185,12 @@ describe('pending connections', () => {
   it('cannot be joined without a media node, and keep their token valid', async () => {
     const { id } = await stack.api.createSession()
     const { id: connectionId, token } = await stack.api.createConnection(id)
+    const version = () => stack.postgres.query('SELECT xmin::text FROM connection WHERE id = $1', [connectionId])
+    const before = await version()
     const socket = await stack.openSocket(token ?? '')
     await expect(socket.join()).rejects.toMatchObject({ code: 'NO_CAPACITY' })
+    // Backends and other participants are not notified of a join that is known to fail.
+    expect(await version()).toEqual(before)
     expect(await stack.api.getConnection(id, connectionId)).toMatchObject({
       status: 'pending',
       activeAt: null,

@@ -11,6 +11,7 @@ import { ParticipantRepository } from './participant.repository.js'
 import { PresenceRepository } from './presence.repository.js'
 import { RecorderRepository } from './recorder.repository.js'
 import { SessionQueries } from './session-queries.js'
+import { TokenReleaseRepository } from './token-release.repository.js'
 import { TokensController } from './tokens.controller.js'
 import { EventsModule } from '../events/events.module.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
@@ -30,6 +31,7 @@ import { TokensModule } from '../tokens/tokens.module.js'
     ParticipantRepository,
     PresenceRepository,
     RecorderRepository,
+    TokenReleaseRepository,
     ConnectionsService,
     EndpointsService,
     SessionQueries,
@@ -40,6 +42,7 @@ import { TokensModule } from '../tokens/tokens.module.js'
     DepartureRepository,
     ParticipantRepository,
     PresenceRepository,
+    TokenReleaseRepository,
     ConnectionsService,
     SessionQueries,
   ],

@@ -16,6 +16,7 @@ import { ConnectionRepository } from './connection.repository.js'
 import { DepartureRepository } from './departure.repository.js'
 import { EmptySessions } from './empty-sessions.js'
 import { ParticipantRepository } from './participant.repository.js'
+import { TokenReleaseRepository } from './token-release.repository.js'
 
 const CONFIG = { SERVICE_CDR: true } as MasterConfig
 const TAKEN = { clientData: '', ip: '127.0.0.1', platform: 'test', location: 'unknown', masterId: 'one' }
@@ -26,6 +27,7 @@ let close: MasterDatabase['close']
 let admissions: AdmissionRepository
 let connections: ConnectionRepository
 let departures: DepartureRepository
+let tokens: TokenReleaseRepository
 
 beforeAll(async () => {
   ;({ database, dataSource: source, close } = await openMasterDatabase())
@@ -39,7 +41,9 @@ beforeEach(async () => {
   const noHooks = new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService)
   admissions = new AdmissionRepository(source, events)
   connections = new ConnectionRepository(source)
-  departures = new DepartureRepository(events, new EmptySessions(events, noHooks, clock), clock)
+  const emptySessions = new EmptySessions(events, noHooks, clock)
+  departures = new DepartureRepository(events, emptySessions, clock)
+  tokens = new TokenReleaseRepository(events, emptySessions, clock)
 })
 
 /** The token of a connection of `insertParticipants` is its id. */
@@ -158,6 +162,46 @@ it('removes a crowd in one transaction, ends each stream once, and the session w
   expect(await database.query('SELECT id FROM session')).toEqual([])
 })
 
+it('undoes the failed joins of a crowd in one transaction, of recorders without events', async () => {
+  await insertParticipants(database, 'ses', 'alice', 'bob', 'recorder')
+  await database.query(
+    `UPDATE connection SET ip = '127.0.0.1', status = CASE id WHEN 'recorder' THEN 'hidden' ELSE status END`,
+  )
+  await database.query('UPDATE session SET max_duration = 60, ends_at = clock_timestamp()')
+  const released = await Promise.all(['bob', 'recorder', 'unknown', 'alice'].map((id) => tokens.release(id)))
+  expect(released.map(({ sessionEnded }) => sessionEnded)).toEqual([false, false, false, false])
+  expect(await recorded()).toEqual({
+    events: ['participantLeft bob networkDisconnect', 'participantLeft alice networkDisconnect'],
+    transactions: 1,
+  })
+  expect(await database.query('SELECT id, status, ip, active_at AS at FROM connection ORDER BY id')).toEqual([
+    { id: 'alice', status: 'pending', ip: null, at: null },
+    { id: 'bob', status: 'pending', ip: null, at: null },
+    { id: 'recorder', status: 'awaited', ip: null, at: null },
+  ])
+  expect(await database.query('SELECT ends_at AS at FROM session')).toEqual([{ at: null }])
+  expect((await take('bob'))?.connectionId).toBe('bob')
+})
+
+it('ends a recorded session whose joins all failed after its last participant had left, and no other one', async () => {
+  await insertSession(database, 'manual')
+  await insertParticipants(database, 'ses', 'alice', 'bob')
+  await insertParticipants(database, 'manual', 'carol')
+  await database.query(
+    `INSERT INTO recording (id, session_id, unique_session_id, status, created_at, properties, media_node_id)
+     VALUES ('rec', 'ses', 'ses_1', 'started', 1, '{}', 'node')`,
+  )
+  const released = await Promise.all(['alice', 'carol', 'bob'].map((id) => tokens.release(id)))
+  expect(released.map(({ sessionEnded }) => sessionEnded)).toEqual([false, false, true])
+  expect(await database.query('SELECT id FROM session')).toEqual([{ id: 'manual' }])
+  expect((await recorded()).events).toEqual([
+    'participantLeft alice networkDisconnect',
+    'participantLeft carol networkDisconnect',
+    'participantLeft bob networkDisconnect',
+    'sessionDestroyed lastParticipantLeft',
+  ])
+})
+
 it('removes of a crowd only those whose conditions are met', async () => {
   await insertSession(database, 'other')
   await insertParticipants(database, 'ses', 'overdue', 'resumed', 'lost', 'elsewhere', 'recorder')
@@ -200,7 +244,7 @@ it('reads the rights of a crowd together, and waits for the one that is being ch
   }
 })
 
-it.each(['leaves', 'joins'])(
+it.each(['leaves', 'joins', 'fails to join'])(
   'leaves connections to the database to others while a crowd that %s waits',
   async (change) => {
     const ids = idsOf(40)
@@ -212,7 +256,9 @@ it.each(['leaves', 'joins'])(
     try {
       await holder.query('SELECT 1 FROM session FOR UPDATE')
       const changes = ids.map(async (id) => {
-        await (change === 'joins' ? take(id) : departures.remove(id, 'disconnect'))
+        if (change === 'joins') await take(id)
+        else if (change === 'leaves') await departures.remove(id, 'disconnect')
+        else await tokens.release(id)
         settled++
       })
       const all = Promise.allSettled(changes)
@@ -243,6 +289,7 @@ const CHANGES = {
   'creating connections': (id: string, sessionId: string) => connections.insert(newConnection(`new_${id}`, sessionId)),
   joining: (id: string) => take(id),
   leaving: (id: string) => departures.remove(id, 'disconnect'),
+  'undoing joins': (id: string) => tokens.release(id),
 }
 
 it.each(Object.entries(CHANGES))('%s locks several sessions in the order of their ids', async (name, change) => {

@@ -4,14 +4,12 @@ import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
-import { execute, firstRow, rows } from '../platform/database/sql.js'
-import { departures, type EventDraft, type EventParticipant, type WebrtcLink } from '../events/event-drafts.js'
+import { rows } from '../platform/database/sql.js'
+import type { EventParticipant } from '../events/event-drafts.js'
 import { EventLog, inTrace, type Manager } from '../events/event-log.js'
-import type { Absence, RemovedConnection, TokenRelease } from './connection.records.js'
-import { EmptySessions, type LockedSession } from './empty-sessions.js'
-import { RECORDER_AWAITED_S } from './recorder.repository.js'
-
-const NOTHING_ENDED: TokenRelease = { place: null, sessionEnded: false, recordingIds: [] }
+import type { Absence, RemovedConnection } from './connection.records.js'
+import { EmptySessions } from './empty-sessions.js'
+import { type Leaver, leaverEvents, linksOf, type LockedSession, lockSessions } from './leavers.js'
 
 /** Connections that one transaction removes at most: it holds the locks of all their sessions. */
 const MOST_REMOVED = 100
@@ -70,12 +68,11 @@ export class DepartureRepository {
   #removeAll(items: Departure[]): Promise<(RemovedConnection | 'gone')[]> {
     return this.events.transaction(async (manager, record) => {
       const ids = items.map(({ connectionId }) => connectionId)
-      const sessions = await this.#lockSessions(manager, ids)
+      const sessions = await lockSessions(manager, ids)
       if (sessions.size === 0) return items.map(() => 'gone')
-      const links = this.events.isOn ? await this.#links(manager, ids, [...sessions.keys()]) : []
+      const links = await linksOf(this.events, manager, ids, sessions)
       const deleted = await deleteConnections(manager, items)
-      const now = this.clock.now()
-      await record(...this.#departureEvents(deleted, sessions, links, items, now))
+      await record(...leaverEvents(leaversOf(deleted, items), sessions, links, this.clock.now()))
       const results: (RemovedConnection | 'gone')[] = items.map(() => 'gone')
       for (const row of deleted) {
         const session = sessions.get(row.sessionId)
@@ -90,82 +87,6 @@ export class DepartureRepository {
       }
       return results
     })
-  }
-
-  /** Locks the sessions of connections against joins and departures, in the order of ids: no two changes deadlock. */
-  async #lockSessions(manager: Manager, connectionIds: string[]): Promise<Map<string, LockedSession>> {
-    const locked = await rows<LockedSession>(
-      manager,
-      `SELECT s.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt",
-              CASE WHEN s.media_node_id IS NOT NULL THEN json_build_object(
-                'nodeId', s.media_node_id, 'bootId', s.media_node_boot_id, 'epoch', s.media_epoch) END AS place
-       FROM session s WHERE s.id IN (SELECT session_id FROM connection WHERE id = ANY($1)) ORDER BY s.id FOR UPDATE`,
-      [connectionIds],
-    )
-    return new Map(locked.map((session) => [session.id, session]))
-  }
-
-  /** The media of participants, and that which others receive from them. */
-  #links(manager: Manager, connectionIds: string[], sessionIds: string[]): Promise<WebrtcLink[]> {
-    return this.events.links(
-      manager,
-      (receiver) => `p.session_id = ANY($2) AND (p.connection_id = ANY($1) OR ${receiver} = ANY($1))`,
-      [connectionIds, sessionIds],
-    )
-  }
-
-  /** The events of the departures, one after another; none of connections that are no participants. */
-  #departureEvents(
-    deleted: readonly DeletedRow[],
-    sessions: ReadonlyMap<string, LockedSession>,
-    links: readonly WebrtcLink[],
-    items: readonly Departure[],
-    now: number,
-  ): EventDraft[] {
-    let remaining = links
-    return deleted.flatMap((row) => {
-      const [session, item] = [sessions.get(row.sessionId), items[row.index]]
-      if (!this.events.isOn || row.status !== 'active' || !session || !item) return []
-      const events = departures(session, [row], remaining, item.reason, now)
-      remaining = remaining.filter(
-        ({ connectionId, publisherId }) => connectionId !== row.connectionId && publisherId !== row.connectionId,
-      )
-      return events.map((event) => ({ ...event, traceContext: item.traceContext }))
-    })
-  }
-
-  /**
-   * Makes the token usable again after a failed join. Other participants may have left meanwhile without ending the
-   * session, because this one counted as present: a recorded session that is empty now ends as with its last
-   * participant. A session that had no participant before stays.
-   */
-  releaseToken(connectionId: string): Promise<TokenRelease> {
-    return this.events.transaction(async (manager, record) => {
-      const [session] = (await this.#lockSessions(manager, [connectionId])).values()
-      if (!session) return NOTHING_ENDED
-      const leaving = this.events.isOn ? await this.#released(manager, session, connectionId) : []
-      const row = await firstRow<{ status: string }>(
-        manager,
-        `UPDATE connection SET status = CASE status WHEN 'hidden' THEN 'awaited' ELSE 'pending' END,
-                active_at = NULL, client_data = NULL, ip = NULL, platform = NULL,
-                location = NULL, resume_hash = NULL, master_id = NULL,
-                evict_at = CASE status WHEN 'hidden' THEN clock_timestamp() + $2 * interval '1 second' END
-         WHERE id = $1 RETURNING status`,
-        [connectionId, RECORDER_AWAITED_S],
-      )
-      await record(...leaving)
-      if (row?.status === 'pending') await forgetStart(manager, session.id)
-      if (row?.status !== 'pending' || !(await isRecorded(manager, session.uniqueSessionId))) return NOTHING_ENDED
-      const ended = await this.emptySessions.endIfEmpty(manager, record, session, 'networkDisconnect')
-      return { place: session.place, sessionEnded: ended !== undefined, recordingIds: ended ?? [] }
-    })
-  }
-
-  /** Events of a participant whose join is undone; none when the connection is not a participant. */
-  async #released(manager: Manager, session: LockedSession, connectionId: string): Promise<EventDraft[]> {
-    const leavers = await this.events.participants(manager, 'c.id = $1', [connectionId])
-    const links = await this.#links(manager, [connectionId], [session.id])
-    return departures(session, leavers, links, 'networkDisconnect', this.clock.now())
   }
 }
 
@@ -192,6 +113,14 @@ async function deleteConnections(manager: Manager, items: readonly Departure[]):
   )
 }
 
+/** None of connections that are no participants. */
+const leaversOf = (deleted: readonly DeletedRow[], items: readonly Departure[]): Leaver[] =>
+  deleted.flatMap((row) => {
+    const item = items[row.index]
+    if (row.status !== 'active' || !item) return []
+    return [{ participant: row, reason: item.reason, traceContext: item.traceContext }]
+  })
+
 const removedConnection = (
   { connectionId, status, streamIds }: DeletedRow,
   { uniqueSessionId, place }: LockedSession,
@@ -212,26 +141,4 @@ function lastOfSessions(deleted: readonly DeletedRow[]): DeletedRow[] {
     ({ status, type, hasOthers }) => status === 'active' && type === 'WEBRTC' && !hasOthers,
   )
   return [...new Map(leavers.map((row) => [row.sessionId, row])).values()]
-}
-
-/** The maximum duration of a session that no participant has joined does not run: a session that was left has ended. */
-async function forgetStart(manager: Manager, sessionId: string): Promise<void> {
-  await execute(
-    manager,
-    `UPDATE session s SET ends_at = NULL WHERE s.id = $1 AND s.ends_at IS NOT NULL AND NOT s.was_emptied
-       AND NOT EXISTS (SELECT 1 FROM connection c
-                       WHERE c.session_id = s.id AND c.status = 'active' AND c.type = 'WEBRTC')`,
-    [sessionId],
-  )
-}
-
-/** Whether a recording runs without an automatic stop scheduled. */
-async function isRecorded(manager: Manager, uniqueSessionId: string): Promise<boolean> {
-  const recording = await firstRow<{ id: string }>(
-    manager,
-    `SELECT id FROM recording
-     WHERE unique_session_id = $1 AND status IN ('starting', 'started') AND autostop_at IS NULL LIMIT 1`,
-    [uniqueSessionId],
-  )
-  return recording !== undefined
 }

@@ -2,14 +2,11 @@ import { type DisconnectReason, endedByLast, type SessionEndReason } from '@sess
 import { Injectable } from '@nestjs/common'
 import type { EntityManager } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { execute, firstRow } from '../platform/database/sql.js'
+import { execute } from '../platform/database/sql.js'
 import { departures, type EventDraft, type EventSession, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
-import type { RoomPlace } from '../media-nodes/room-place.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
-
-/** A session whose row the transaction has locked. */
-export type LockedSession = EventSession & { place: RoomPlace | null }
+import type { LockedSession } from './leavers.js'
 
 /** Ends sessions that their last participant, cameras apart, has left, in the transaction of its departure. */
 @Injectable()
@@ -19,21 +16,6 @@ export class EmptySessions {
     private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
   ) {}
-
-  /** As `end`, when the session has no participant any more. */
-  async endIfEmpty(
-    manager: EntityManager,
-    record: Record,
-    session: LockedSession,
-    reason: DisconnectReason,
-  ): Promise<string[] | undefined> {
-    const active = await firstRow<{ id: string }>(
-      manager,
-      `SELECT id FROM connection WHERE session_id = $1 AND status = 'active' AND type = 'WEBRTC' LIMIT 1`,
-      [session.id],
-    )
-    return active ? undefined : this.end(manager, record, session, reason)
-  }
 
   /**
    * Ends a session that its last participant has left for `reason`, unless a hook keeps it. Returns the recordings that

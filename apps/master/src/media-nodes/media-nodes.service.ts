@@ -133,6 +133,11 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
     return this.rows().filter(isConnected)
   }
 
+  /** Whether any node may host sessions; a connected one also before this master has received a heartbeat of it. */
+  hasNodes(): boolean {
+    return this.members().length > 0 || this.connected().length > 0
+  }
+
   /** The last heartbeat of the node; undefined once its loss was handled. */
   lastHeartbeat(nodeId: string): Heartbeat | undefined {
     return this.#heartbeats.table.get(nodeId)

@@ -2,8 +2,8 @@ import { type ConnectionInfo, newSecret, ServiceError } from '@session-service/c
 import { Inject, Injectable } from '@nestjs/common'
 import { AdmissionRepository } from '../connections/admission.repository.js'
 import type { Participant } from '../connections/connection.records.js'
-import { DepartureRepository } from '../connections/departure.repository.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
+import { TokenReleaseRepository } from '../connections/token-release.repository.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { RoomPlacement } from '../placement/room-placement.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
@@ -25,7 +25,7 @@ export class JoinService {
   constructor(
     private readonly admissions: AdmissionRepository,
     private readonly participants: ParticipantRepository,
-    private readonly departures: DepartureRepository,
+    private readonly tokenReleases: TokenReleaseRepository,
     private readonly sessions: SessionsService,
     private readonly placement: RoomPlacement,
     private readonly broadcast: SessionBroadcast,
@@ -35,8 +35,9 @@ export class JoinService {
 
   /** Takes the token, exactly once over all masters and sockets. UNAUTHENTICATED does not say which part was wrong. */
   async take(token: string, client: JoiningClient): Promise<{ participant: Participant; resumeKey: string }> {
-    const resumeKey = newSecret()
-    const participant = await this.admissions.take(digest(token), {
+    const [hash, resumeKey] = [digest(token), newSecret()]
+    await this.#requireNodes(hash)
+    const participant = await this.admissions.take(hash, {
       ...client,
       location: this.locations.of(client.ip),
       resumeHash: digest(resumeKey),
@@ -44,6 +45,12 @@ export class JoinService {
     })
     if (!participant) throw new ServiceError('UNAUTHENTICATED', 'the token is not valid')
     return { participant, resumeKey }
+  }
+
+  /** Without a media node no token is taken: backends and others would see a participant that comes and goes. */
+  async #requireNodes(hash: Buffer): Promise<void> {
+    if (this.placement.hasNodes() || !(await this.admissions.isValid(hash))) return
+    throw this.placement.noNodes()
   }
 
   /** Notifies the other participants. */
@@ -59,7 +66,7 @@ export class JoinService {
 
   /** After a failed join: the token is valid again, and clients that saw the participant see it leave. */
   async rollback({ connectionId, roomId, isHidden }: Participant): Promise<void> {
-    const { sessionEnded, place, recordingIds } = await this.departures.releaseToken(connectionId)
+    const { sessionEnded, place, recordingIds } = await this.tokenReleases.release(connectionId)
     if (isHidden) return
     this.broadcast.notify(
       roomId,

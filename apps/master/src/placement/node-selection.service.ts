@@ -44,6 +44,11 @@ export class NodeSelection implements OnApplicationShutdown {
     return this.mediaNodes.members().some((heartbeat) => heartbeat.nodeId !== nodeId && heartbeat.status === 'running')
   }
 
+  /** Whether the cluster has any media node. */
+  hasNodes(): boolean {
+    return this.mediaNodes.hasNodes()
+  }
+
   /**
    * Selects a node for a new session and counts the placement at once.
    * @throws ServiceError NO_CAPACITY, with the reasons in its message
@@ -53,7 +58,7 @@ export class NodeSelection implements OnApplicationShutdown {
     this.#updateLedger()
     const need = { cost: SESSION_COST, forcedNodeId, refusedBefore }
     const choice = selectNode(this.#ledger.nodes, need, now, Math.random)
-    if (!choice.node) throw this.#noCapacity(choice.refusals)
+    if (!choice.node) throw this.noCapacity(choice.refusals)
     const { nodeId, bootId } = choice.node
     this.#ledger.placed({ nodeId, bootId }, SESSION_COST, now)
     this.#placements.inc({ outcome: 'placed' })
@@ -83,7 +88,8 @@ export class NodeSelection implements OnApplicationShutdown {
     this.#ledger.placed(node, cost, performance.now())
   }
 
-  #noCapacity(refused: readonly Refused[]): ServiceError {
+  /** The error of a session without a media node; counts and logs it. */
+  noCapacity(refused: readonly Refused[]): ServiceError {
     this.#placements.inc({ outcome: 'none' })
     for (const { refusal } of refused) this.#refusals.inc({ reason: refusal })
     const reasons = refused.map(({ nodeId, refusal }) => `${nodeId} ${refusal}`).join(', ')

@@ -5,8 +5,8 @@ import type { DiscoveryService } from '@nestjs/core'
 import type { DataSource } from 'typeorm'
 import { ENTITIES } from '../app/entities.js'
 import { AdmissionRepository } from '../connections/admission.repository.js'
-import { DepartureRepository } from '../connections/departure.repository.js'
 import { EmptySessions } from '../connections/empty-sessions.js'
+import { TokenReleaseRepository } from '../connections/token-release.repository.js'
 import { EventLog } from '../events/event-log.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -115,17 +115,17 @@ it('starts the maximum duration with the first join that succeeds, and not again
   const [source] = sources as [DataSource]
   const noHooks = new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService)
   const [events, clock] = [new EventLog(source, CONFIG), new ClusterClock()]
-  const departures = new DepartureRepository(events, new EmptySessions(events, noHooks, clock), clock)
+  const tokens = new TokenReleaseRepository(events, new EmptySessions(events, noHooks, clock), clock)
   const take = (id: string) => admissionsOf(source).take(Buffer.from(id), { ...taken, resumeHash: Buffer.from(id) })
   const endsAt = async () => (await database.query('SELECT ends_at FROM session'))[0]?.ends_at
   await take('alice')
   expect(await endsAt()).not.toBeNull()
-  await departures.releaseToken('alice')
+  await tokens.release('alice')
   expect(await endsAt()).toBeNull()
   await take('alice')
   const end = await endsAt()
   await take('bob')
-  await departures.releaseToken('bob')
+  await tokens.release('bob')
   expect(await endsAt()).toEqual(end)
 })
 

@@ -10,6 +10,7 @@ const TABLE = [
   'unpublication',
   'signal',
   'join',
+  'release',
   'departure',
   'network_quality',
 ]

@@ -1,0 +1,74 @@
+import type { DisconnectReason } from '@session-service/contract'
+import {
+  departures,
+  type EventDraft,
+  type EventParticipant,
+  type EventSession,
+  type WebrtcLink,
+} from '../events/event-drafts.js'
+import type { EventLog, Manager } from '../events/event-log.js'
+import type { RoomPlace } from '../media-nodes/room-place.js'
+import { rows } from '../platform/database/sql.js'
+
+/** A session whose row the transaction has locked. */
+export type LockedSession = EventSession & { place: RoomPlace | null }
+
+/** A participant that leaves, by its own request or after a failed join. */
+export interface Leaver {
+  participant: EventParticipant & { sessionId: string }
+  reason: DisconnectReason
+  /** The `traceparent` of the request that removes it. */
+  traceContext: string | null
+}
+
+/**
+ * Locks the sessions of connections against joins and departures, in the order of ids: no two changes deadlock. By the
+ * id of the session.
+ */
+export async function lockSessions(
+  manager: Manager,
+  connectionIds: readonly string[],
+): Promise<Map<string, LockedSession>> {
+  const locked = await rows<LockedSession>(
+    manager,
+    `SELECT s.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt",
+            CASE WHEN s.media_node_id IS NOT NULL THEN json_build_object(
+              'nodeId', s.media_node_id, 'bootId', s.media_node_boot_id, 'epoch', s.media_epoch) END AS place
+     FROM session s WHERE s.id IN (SELECT session_id FROM connection WHERE id = ANY($1)) ORDER BY s.id FOR UPDATE`,
+    [connectionIds],
+  )
+  return new Map(locked.map((session) => [session.id, session]))
+}
+
+/** The media of connections of these sessions, and that which others receive from them; none without events. */
+export async function linksOf(
+  events: EventLog,
+  manager: Manager,
+  connectionIds: readonly string[],
+  sessions: ReadonlyMap<string, LockedSession>,
+): Promise<WebrtcLink[]> {
+  if (!events.isOn) return []
+  return events.links(
+    manager,
+    (receiver) => `p.session_id = ANY($2) AND (p.connection_id = ANY($1) OR ${receiver} = ANY($1))`,
+    [connectionIds, [...sessions.keys()]],
+  )
+}
+
+/** The events of participants that leave one after another, each with the media that ends with it. */
+export function leaverEvents(
+  leavers: readonly Leaver[],
+  sessions: ReadonlyMap<string, LockedSession>,
+  links: readonly WebrtcLink[],
+  now: number,
+): EventDraft[] {
+  let remaining = links
+  return leavers.flatMap(({ participant, reason, traceContext }) => {
+    const session = sessions.get(participant.sessionId)
+    if (!session) return []
+    const events = departures(session, [participant], remaining, reason, now)
+    const { connectionId: id } = participant
+    remaining = remaining.filter(({ connectionId, publisherId }) => connectionId !== id && publisherId !== id)
+    return events.map((event) => ({ ...event, traceContext }))
+  })
+}
