@@ -3,6 +3,8 @@ import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
+import { GroupRead } from '../platform/database/group-read.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { prepared } from '../platform/database/prepared-statements.js'
 import { firstRow, rows } from '../platform/database/sql.js'
 import { BEFORE_ALL, PAGE_ROWS, type Position } from '../platform/http/streamed-list.js'
@@ -23,10 +25,30 @@ const INSERT_CONNECTIONS = prepared(`
     CROSS JOIN LATERAL (SELECT 1 FROM session WHERE session.id = r."sessionId" FOR KEY SHARE) s
   RETURNING id`)
 
+const FIND = new KeyedStatement<ConnectionRow>(
+  (is) => `SELECT ${CONNECTION_ROW} FROM connection c WHERE c.id ${is} AND c.status IN ('pending', 'active')`,
+)
+const PAGE = prepared(`
+  SELECT ${CONNECTION_ROW} FROM connection c
+  WHERE c.session_id = $1 AND (c.status = 'active' OR $2 AND c.status = 'pending') AND (c.created_at, c.id) > ($3, $4)
+  ORDER BY c.created_at, c.id LIMIT ${PAGE_ROWS}`)
+
+const CHANGE_RIGHTS = prepared(`
+  WITH former AS (SELECT id, role, record FROM connection
+                  WHERE id = $1 AND session_id = $2 AND status IN ('pending', 'active') FOR UPDATE)
+  UPDATE connection c SET role = coalesce($3, c.role), record = coalesce($4, c.record)
+  FROM former, session s WHERE c.id = former.id AND s.id = c.session_id
+  RETURNING ${CONNECTION_ROW}, s.unique_id AS "roomId", s.media_node_id AS "nodeId",
+            json_build_object('role', former.role, 'record', former.record) AS former`)
+
 /** Reads and writes of connections for the REST API. */
 @Injectable()
 export class ConnectionRepository {
   readonly #creations: GroupCommit<NewConnection, true>
+  readonly #found = new GroupRead<string, ConnectionRow>(async (ids) => {
+    const found = await FIND.rows(this.dataSource.manager, ids)
+    return new Map(found.map((connection) => [connection.id, connection]))
+  })
 
   constructor(private readonly dataSource: DataSource) {
     this.#creations = new GroupCommit('connection', (connections) => this.#insertAll(connections), isBatchFault)
@@ -48,23 +70,13 @@ export class ConnectionRepository {
     )
   }
 
-  find(sessionId: string, id: string): Promise<ConnectionRow | undefined> {
-    return firstRow<ConnectionRow>(
-      this.dataSource.manager,
-      `SELECT ${CONNECTION_ROW} FROM connection c
-       WHERE c.id = $1 AND c.session_id = $2 AND c.status IN ('pending', 'active')`,
-      [id, sessionId],
-    )
+  async find(sessionId: string, id: string): Promise<ConnectionRow | undefined> {
+    const found = await this.#found.get(id)
+    return found?.sessionId === sessionId ? found : undefined
   }
 
   page(sessionId: string, withPending: boolean, after: Position = BEFORE_ALL): Promise<ConnectionRow[]> {
-    return rows<ConnectionRow>(
-      this.dataSource.manager,
-      `SELECT ${CONNECTION_ROW} FROM connection c
-       WHERE c.session_id = $1 AND (c.status = 'active' OR $2 AND c.status = 'pending') AND (c.created_at, c.id) > ($3, $4)
-       ORDER BY c.created_at, c.id LIMIT ${PAGE_ROWS}`,
-      [sessionId, withPending, after.createdAt, after.id],
-    )
+    return rows<ConnectionRow>(this.dataSource.manager, PAGE, [sessionId, withPending, after.createdAt, after.id])
   }
 
   /**
@@ -78,19 +90,10 @@ export class ConnectionRepository {
     announce: (changed: ChangedRights) => Promise<void>,
   ): Promise<ConnectionRow | undefined> {
     return this.dataSource.transaction(async (manager) => {
-      const changed = await firstRow<ChangedRights>(
-        manager,
-        `WITH former AS (SELECT id, role, record FROM connection
-                         WHERE id = $1 AND session_id = $2 AND status IN ('pending', 'active') FOR UPDATE)
-         UPDATE connection c SET role = coalesce($3, c.role), record = coalesce($4, c.record)
-         FROM former, session s WHERE c.id = former.id AND s.id = c.session_id
-         RETURNING s.unique_id AS "roomId", s.media_node_id AS "nodeId", c.type, c.status, c.role, c.record,
-                   json_build_object('role', former.role, 'record', former.record) AS former`,
-        [id, sessionId, changes.role ?? null, changes.record ?? null],
-      )
-      if (!changed) return undefined
-      await announce(changed)
-      return firstRow<ConnectionRow>(manager, `SELECT ${CONNECTION_ROW} FROM connection c WHERE c.id = $1`, [id])
+      const values = [id, sessionId, changes.role ?? null, changes.record ?? null]
+      const changed = await firstRow<ConnectionRow & ChangedRights>(manager, CHANGE_RIGHTS, values)
+      if (changed) await announce(changed)
+      return changed
     })
   }
 }

@@ -152,6 +152,24 @@ describe('routes of connections and streams', () => {
     expect((await stack.rest(method, path)).status).toBe(status)
   })
 
+  it('answers requests of one moment each with its own session and connection', async () => {
+    const sessions = await Promise.all(Array.from({ length: 30 }, () => stack.api.createSession()))
+    const made = await Promise.all(
+      sessions.map(async ({ id }) => ({ id, connection: await stack.api.createConnection(id) })),
+    )
+    const get = async (path: string) => (await stack.rest('GET', path)).body
+    const answers = await Promise.all([
+      ...made.map(({ id }) => get(`/sessions/${id}?pendingConnections=true`)),
+      ...made.map(({ id }) => get(`/sessions/${id}`)),
+      ...made.map(({ id, connection }) => get(`/sessions/${id}/connection/${connection.id}`)),
+    ])
+    expect(answers).toMatchObject([
+      ...made.map(({ id, connection }) => ({ id, connections: { content: [connection] } })),
+      ...made.map(({ id }) => ({ id, connections: { content: [] } })),
+      ...made.map(({ connection }) => connection),
+    ])
+  })
+
   it('finds no connection under another session', async () => {
     const other = await stack.api.createSession()
     const { id } = await stack.api.createConnection('room')

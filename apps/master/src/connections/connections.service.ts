@@ -117,10 +117,13 @@ export class ConnectionsService {
 
   /** Streams all connections of a session as JSON. */
   async list(sessionId: string, withPending: boolean, viewer = FULL_VIEW): Promise<StreamableFile> {
-    await this.sessions.require(sessionId)
     return streamedList({
       key: ['connections', sessionId, withPending, viewer.seesSecrets],
-      readPage: (after) => this.connections.page(sessionId, withPending, after),
+      readPage: async (after) => {
+        const page = await this.connections.page(sessionId, withPending, after)
+        if (!after && page.length === 0) await this.sessions.require(sessionId)
+        return page
+      },
       view: (row) => this.#view(row, viewer),
     })
   }

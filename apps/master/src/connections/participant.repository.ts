@@ -3,11 +3,19 @@ import { mapConcurrent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
+import { prepared } from '../platform/database/prepared-statements.js'
 import { firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import { cameraMembers } from './camera.js'
 import { ConnectionEntity } from './connection.entity.js'
 import type { Participant, Rights, SignalRecipients } from './connection.records.js'
 import { PARTICIPANT } from './participant-columns.js'
+
+const RECIPIENTS = prepared(`
+  SELECT s.unique_id AS "roomId",
+         EXISTS (SELECT 1 FROM connection c WHERE c.session_id = s.id AND c.status = 'active') AS "hasParticipants",
+         ARRAY(SELECT c.id FROM connection c
+               WHERE c.session_id = s.id AND c.status = 'active' AND c.id = ANY($2)) AS present
+  FROM session s WHERE s.id = $1`)
 
 /** Reads that wait for the locks of rows at the same time. */
 const CONCURRENT_WAITS = 4
@@ -53,15 +61,7 @@ export class ParticipantRepository {
 
   /** The participants among the given ids, cameras included; undefined when there is no such session. */
   recipients(sessionId: string, among: string[]): Promise<SignalRecipients | undefined> {
-    return firstRow<SignalRecipients>(
-      this.dataSource.manager,
-      `SELECT s.unique_id AS "roomId",
-              EXISTS (SELECT 1 FROM connection c WHERE c.session_id = s.id AND c.status = 'active') AS "hasParticipants",
-              ARRAY(SELECT c.id FROM connection c
-                    WHERE c.session_id = s.id AND c.status = 'active' AND c.id = ANY($2)) AS present
-       FROM session s WHERE s.id = $1`,
-      [sessionId, among],
-    )
+    return firstRow<SignalRecipients>(this.dataSource.manager, RECIPIENTS, [sessionId, among])
   }
 
   /** Moves a participant to a socket of `masterId`. Undefined when it was removed or the resume key is wrong. */

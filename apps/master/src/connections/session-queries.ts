@@ -2,6 +2,8 @@ import type { SessionView } from '@session-service/contract'
 import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
+import { GroupRead } from '../platform/database/group-read.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { rows } from '../platform/database/sql.js'
 import {
   BEFORE_ALL,
@@ -29,18 +31,26 @@ export interface SessionDetails {
 }
 
 /**
- * $1: include pending connections. Hand-written: one statement reads a session with its connections and streams, so
+ * $2: include pending connections. Hand-written: one statement reads a session with its connections and streams, so
  * that they are consistent.
  */
 const WHOLE_SESSION = `${SESSION_ROW},
   (SELECT coalesce(json_agg(row ORDER BY row."createdAt", row.id), '[]') FROM (
      SELECT ${CONNECTION_ROW} FROM connection c WHERE c.session_id = s.id
-       AND (c.status = 'active' OR $1 AND c.status = 'pending')) row
+       AND (c.status = 'active' OR $2 AND c.status = 'pending')) row
   ) AS connections`
+
+const BY_ID = new KeyedStatement<WholeSession>((is) => `SELECT ${WHOLE_SESSION} FROM session s WHERE s.id ${is}`)
+
+/** Sessions that one statement reads, and such statements at the same time: each may have many connections. */
+const READ_TOGETHER = { keys: 20, reads: 4 }
 
 /** Reads sessions with their connections for the REST API. */
 @Injectable()
 export class SessionQueries {
+  readonly #all = this.#reader(true)
+  readonly #active = this.#reader(false)
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly tokens: TokensService,
@@ -50,10 +60,18 @@ export class SessionQueries {
 
   /** @throws ServiceError NOT_FOUND */
   async get(id: string, details: SessionDetails = {}): Promise<SessionView> {
-    const found = await this.#read('WHERE s.id = $2', [details.withPending ?? false, id])
-    const [row] = details.withEndpoints ? await this.#connected(found) : found
-    if (!row) throw noSuchSession(id)
+    const found = await (details.withPending ? this.#all : this.#active).get(id)
+    if (!found) throw noSuchSession(id)
+    const [row = found] = details.withEndpoints ? await this.#connected([found]) : []
     return this.#view(row, details.viewer)
+  }
+
+  /** With pending connections or without. */
+  #reader(withPending: boolean): GroupRead<string, WholeSession> {
+    return new GroupRead(async (ids) => {
+      const found = await BY_ID.rows(this.dataSource.manager, ids, withPending)
+      return new Map(found.map((session) => [session.id, session]))
+    }, READ_TOGETHER)
   }
 
   /** All sessions of the viewer, as a stream of JSON. */
@@ -73,7 +91,7 @@ export class SessionQueries {
 
   /** Sessions on a media node, oldest first. */
   async onNode(nodeId: string): Promise<SessionView[]> {
-    const sessions = await this.#read('WHERE s.media_node_id = $2 ORDER BY s.created_at, s.id', [false, nodeId])
+    const sessions = await this.#read('WHERE s.media_node_id = $1 ORDER BY s.created_at, s.id', [nodeId, false])
     return sessions.map((row) => this.#view(row))
   }
 
@@ -85,8 +103,8 @@ export class SessionQueries {
 
   #page(withPending: boolean, prefix: string, after: Position = BEFORE_ALL): Promise<WholeSession[]> {
     return this.#read(
-      `WHERE (s.created_at, s.id) > ($2, $3) AND starts_with(s.id, $4) ORDER BY s.created_at, s.id LIMIT ${PAGE_ROWS}`,
-      [withPending, after.createdAt, after.id, prefix],
+      `WHERE (s.created_at, s.id) > ($1, $3) AND starts_with(s.id, $4) ORDER BY s.created_at, s.id LIMIT ${PAGE_ROWS}`,
+      [after.createdAt, withPending, after.id, prefix],
     )
   }
 

@@ -66,6 +66,15 @@ const INSERT_ENTRIES = prepared(`
     WITH ORDINALITY AS r(id, consumer, session_key, name, payload, created_at, trace_context, nth)
   ORDER BY r.nth`)
 
+// Hand-written: they return the times from before the update.
+const RENEW_LAST_TIME = prepared(`
+  UPDATE session s SET told_at = greatest(b.told_at, $2)
+  FROM session b WHERE b.unique_id = $1 AND s.id = b.id RETURNING b.unique_id AS session, b.told_at AS "lastAt"`)
+const RENEW_LAST_TIMES = `
+  UPDATE session s SET told_at = greatest(b.told_at, r.at)
+  FROM unnest($1::text[], $2::bigint[]) AS r(unique_id, at) JOIN session b USING (unique_id)
+  WHERE s.id = b.id RETURNING b.unique_id AS session, b.told_at AS "lastAt"`
+
 /** Select lists of tables that higher layers own: their entities cannot be imported here. */
 const SESSION = 's.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt"'
 const LINK = `p.id AS "streamId", p.connection_id AS "publisherId", p.media_options AS "mediaOptions",
@@ -213,16 +222,22 @@ export class EventLog {
     // The row of a session contains the time of its first event from the start.
     const last = lastTimes(events.filter(({ name }) => name !== 'sessionCreated'))
     if (last.size === 0) return [...events]
-    // Hand-written: it returns the times from before the update, and no row for a session that does not exist any more.
-    const before = await rows<{ session: string; lastAt: number }>(
-      manager,
-      `UPDATE session s SET told_at = greatest(b.told_at, r.at)
-       FROM unnest($1::text[], $2::bigint[]) AS r(unique_id, at) JOIN session b USING (unique_id)
-       WHERE s.id = b.id RETURNING b.unique_id AS session, b.told_at AS "lastAt"`,
-      [[...last.keys()], [...last.values()]],
-    )
+    const before = await renewLastTimes(manager, [...last])
     return inOrder(new Map(before.map(({ session, lastAt }) => [session, lastAt])), events)
   }
+}
+
+interface LastTime {
+  session: string
+  lastAt: number
+}
+
+/** Stores the times of the last events of sessions. Gives those from before, of sessions that still exist. */
+function renewLastTimes(manager: Manager, times: [session: string, at: number][]): Promise<LastTime[]> {
+  const [first] = times
+  if (first && times.length === 1) return rows<LastTime>(manager, RENEW_LAST_TIME, first)
+  const values = [times.map(([session]) => session), times.map(([, at]) => at)]
+  return rows<LastTime>(manager, RENEW_LAST_TIMES, values)
 }
 
 const nothing: Record = () => Promise.resolve([])

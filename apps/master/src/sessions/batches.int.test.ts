@@ -1,7 +1,6 @@
 import { type TestDatabase, until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { RecordingProperties } from '@session-service/contract'
-import type { DiscoveryService } from '@nestjs/core'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -9,7 +8,6 @@ import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-
 import { rows } from '../platform/database/sql.js'
 import { signalSent } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
-import { SessionEndHooks } from './session-end-hooks.js'
 import { type NewSubscription, SubscriptionRepository } from '../streams/subscription.repository.js'
 import type { NewSession } from './session-inserts.js'
 import { SessionRepository } from './session.repository.js'
@@ -75,14 +73,7 @@ async function writeAtOnce<T>(
   }
 }
 
-const newRepository = (log: EventLog = events): SessionRepository =>
-  new SessionRepository(
-    dataSource,
-    log,
-    new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService),
-    clock,
-    CONFIG,
-  )
+const newRepository = (log: EventLog = events): SessionRepository => new SessionRepository(dataSource, log, CONFIG)
 
 it.each([
   { ids: 'generated', hasCustomId: false },

@@ -1,19 +1,17 @@
-import { ServiceError, type DisconnectReason } from '@session-service/contract'
+import { ServiceError } from '@session-service/contract'
 import { currentTraceparent, describeSpan } from '@session-service/server-kit'
 import { Inject, Injectable } from '@nestjs/common'
-import { DataSource, type EntityManager, LessThanOrEqual } from 'typeorm'
+import { DataSource, LessThanOrEqual } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
-import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
+import { columns, rows } from '../platform/database/sql.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
-import { departures, type EventDraft, sessionCreated, sessionDestroyed } from '../events/event-drafts.js'
+import { GroupRead } from '../platform/database/group-read.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
+import { type EventDraft, sessionCreated } from '../events/event-drafts.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
-import type { RoomPlace } from '../media-nodes/room-place.js'
 import { insertSessions, type NewSession, type Uninserted } from './session-inserts.js'
 import { SessionEntity } from './session.entity.js'
-import { SessionEndHooks } from './session-end-hooks.js'
-import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 
 /** A session as the REST API shows it, without its connections. */
 export interface SessionRow extends NewSession {
@@ -41,33 +39,8 @@ export const SESSION_ROW = `
   ])},
   EXISTS (SELECT 1 FROM recording r WHERE r.unique_session_id = s.unique_id AND r.status = 'started') AS "isRecorded"`
 
-/** A session that was deleted, with its participants in the order they joined and their streams. */
-export interface ClosedSession {
-  id: string
-  uniqueSessionId: string
-  createdAt: number
-  place: RoomPlace | null
-  participants: { connectionId: string; streamIds: string[]; isCamera: boolean }[]
-  /** Ids of recordings that its end stopped. */
-  recordingIds: string[]
-}
-
 const tooManySessions = (most: number): ServiceError =>
   new ServiceError('NO_CAPACITY', `the cluster has its maximum of ${most} sessions (SERVICE_SESSIONS_MAX_CONCURRENT)`)
-
-/** The reason of participants that leave a session whose maximum duration has passed. */
-export const EXPIRED_DEPARTURE = 'sessionClosedByServer' satisfies DisconnectReason
-
-/** Reasons for the end of a session without participants. */
-export type EmptyEnd = 'automaticStop' | 'lastParticipantLeft'
-
-type LockedSession = Pick<SessionEntity, 'id' | 'uniqueSessionId' | 'createdAt' | 'wasEmptied'>
-
-const isWithoutClients = (participants: ClosedSession['participants']): boolean =>
-  participants.every(({ isCamera }) => isCamera)
-
-/** Selects the session to delete; with `epoch` only if it has not been placed again since. */
-type SessionSelector = { id: string } | { uniqueSessionId: string; epoch?: number }
 
 /** A group commit writes the sessions of several requests, each with a trace of its own. */
 type Insertion = NewSession & { traceContext: string | null }
@@ -82,15 +55,19 @@ const IS_EXPIRED = 'ends_at < clock_timestamp()'
 /** By the index, also when the table was small when the statement was planned. */
 export const EXPIRED_SESSIONS = `SELECT 1 FROM (SELECT min(ends_at) AS ends_at FROM session) s WHERE ${IS_EXPIRED}`
 
+const EXISTING = new KeyedStatement<{ id: string }>((is) => `SELECT id FROM session WHERE id ${is}`)
+
 @Injectable()
 export class SessionRepository {
   readonly #creations: GroupCommit<Insertion, true>
+  readonly #existing = new GroupRead<string, true>(async (ids) => {
+    const existing = await EXISTING.rows(this.dataSource.manager, ids)
+    return new Map(existing.map(({ id }) => [id, true]))
+  })
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly events: EventLog,
-    private readonly endHooks: SessionEndHooks,
-    private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     this.#creations = new GroupCommit('session', (sessions) => this.#insertAll(sessions), isBatchFault)
@@ -120,86 +97,8 @@ export class SessionRepository {
     })
   }
 
-  exists(id: string): Promise<boolean> {
-    return this.dataSource.getRepository(SessionEntity).existsBy({ id })
-  }
-
-  /** Deletes the session with its connections and streams. Undefined when there is no such session. */
-  delete(where: SessionSelector, reason: DisconnectReason, afterEventId?: string): Promise<ClosedSession | undefined> {
-    return this.#deleteIf(where, reason, () => true, { after: afterEventId })
-  }
-
-  /** Deletes the session unless it has participants other than cameras. */
-  deleteUnused(uniqueSessionId: string): Promise<ClosedSession | undefined> {
-    return this.#deleteIf({ uniqueSessionId }, 'automaticStop', isWithoutClients)
-  }
-
-  /** Deletes a session that only its recording kept, or that has no participants at all. */
-  deleteEmpty(uniqueSessionId: string, reason: EmptyEnd): Promise<ClosedSession | undefined> {
-    return this.#deleteIf(
-      { uniqueSessionId },
-      reason,
-      (participants, { wasEmptied }) => participants.length === 0 || (wasEmptied && isWithoutClients(participants)),
-    )
-  }
-
-  /** Deletes a session whose maximum duration has passed: its participants get a reason that their clients know. */
-  deleteExpired(uniqueSessionId: string): Promise<ClosedSession | undefined> {
-    return this.#deleteIf({ uniqueSessionId }, 'automaticStop', () => true, { departure: EXPIRED_DEPARTURE })
-  }
-
-  #deleteIf(
-    where: SessionSelector,
-    reason: DisconnectReason | EmptyEnd,
-    condition: (participants: ClosedSession['participants'], session: Pick<SessionEntity, 'wasEmptied'>) => boolean,
-    { after, departure = reason }: { after?: string | undefined; departure?: DisconnectReason | EmptyEnd } = {},
-  ): Promise<ClosedSession | undefined> {
-    const run = async (manager: EntityManager, record: Record): Promise<ClosedSession | undefined> => {
-      const [column, value] = 'id' in where ? ['id', where.id] : ['unique_id', where.uniqueSessionId]
-      const session = await firstRow<MaybePlace & LockedSession>(
-        manager,
-        `SELECT ${columns(SessionEntity, 's', ['id', 'uniqueSessionId', 'createdAt', 'wasEmptied'])}, ${PLACE}
-         FROM session s WHERE s.${column} = $1 FOR UPDATE`,
-        [value],
-      )
-      if (!session || ('epoch' in where && placeOf(session)?.epoch !== where.epoch)) return undefined
-      const participants = await rows<ClosedSession['participants'][number]>(
-        manager,
-        `SELECT c.id AS "connectionId", c.type = 'IPCAM' AS "isCamera",
-                ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = c.id ORDER BY p.created_at, p.id) AS "streamIds"
-         FROM connection c WHERE c.session_id = $1 AND c.status = 'active' ORDER BY c.active_at, c.id`,
-        [session.id],
-      )
-      if (!condition(participants, session)) return undefined
-      const now = this.clock.now()
-      const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, reason, now)
-      if (this.events.isOn) {
-        const leaving = participants.length === 0 ? [] : await this.#leaving(manager, session, departure, now)
-        await record(...leaving, ...events, sessionDestroyed(session, reason, now, { mediaNodeId: session.nodeId }))
-      }
-      await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
-      const { id, uniqueSessionId, createdAt } = session
-      return {
-        id,
-        uniqueSessionId,
-        createdAt,
-        place: placeOf(session) ?? null,
-        participants,
-        recordingIds,
-      }
-    }
-    return this.events.transaction(run, { after })
-  }
-
-  async #leaving(
-    manager: Manager,
-    session: { id: string; uniqueSessionId: string },
-    reason: DisconnectReason | EmptyEnd,
-    now: number,
-  ): Promise<ReturnType<typeof departures>> {
-    const participants = await this.events.participants(manager, 'c.session_id = $1', [session.id])
-    const links = await this.events.links(manager, () => 'p.session_id = $1', [session.id])
-    return departures(session, participants, links, reason, now)
+  async exists(id: string): Promise<boolean> {
+    return (await this.#existing.get(id)) ?? false
   }
 
   /** Sessions created until `time`, UTC ms, oldest first. */

@@ -22,9 +22,9 @@ import {
   type ClosedSession,
   type EmptyEnd,
   EXPIRED_DEPARTURE,
-  EXPIRED_SESSIONS,
-  SessionRepository,
-} from './session.repository.js'
+  SessionDeletionRepository,
+} from './session-deletion.repository.js'
+import { EXPIRED_SESSIONS, SessionRepository } from './session.repository.js'
 import { sessionLimits } from './session-limits.js'
 import { sessionView } from './session.view.js'
 
@@ -43,6 +43,7 @@ export class SessionsService {
 
   constructor(
     private readonly sessions: SessionRepository,
+    private readonly deletions: SessionDeletionRepository,
     private readonly media: SessionMediaRepository,
     private readonly mediaNodes: MediaNodesService,
     private readonly broadcast: SessionBroadcast,
@@ -89,20 +90,21 @@ export class SessionsService {
   /** Ends the live session with this id. */
   async close(id: string, reason: DisconnectReason): Promise<void> {
     this.broadcast.requireBus()
-    const closed = await this.sessions.delete({ id }, reason)
+    const closed = await this.deletions.delete(id, reason)
     if (!closed) throw noSuchSession(id)
     await this.#announceEnd(closed, reason)
   }
 
   /** Ends one use of a session id. Does nothing when it has ended already. */
   async closeIfLive(uniqueSessionId: string, reason: DisconnectReason): Promise<void> {
-    const closed = await this.sessions.delete({ uniqueSessionId }, reason)
+    const closed = await this.deletions.deleteUse(uniqueSessionId, reason)
     if (closed) await this.#announceEnd(closed, reason)
   }
 
   /** Ends a session that lost its media, unless it has been placed again. */
   async closeWithMedia({ roomId, place }: PlacedRoom, reason: DisconnectReason, afterEventId?: string): Promise<void> {
-    const closed = await this.sessions.delete({ uniqueSessionId: roomId, epoch: place.epoch }, reason, afterEventId)
+    const use = { uniqueSessionId: roomId, epoch: place.epoch }
+    const closed = await this.deletions.deleteWithMedia(use, reason, { after: afterEventId })
     if (closed) await this.#announceEnd({ ...closed, place: null }, reason)
   }
 
@@ -148,7 +150,7 @@ export class SessionsService {
   async closeUnused({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
     const unused = await this.sessions.unused(this.config.SERVICE_SESSIONS_GARBAGE_THRESHOLD)
     await this.#closeEach(unused, async (uniqueSessionId) => {
-      const closed = !isStopping() && (await this.sessions.deleteUnused(uniqueSessionId))
+      const closed = !isStopping() && (await this.deletions.deleteUnused(uniqueSessionId))
       if (closed) await this.release(closed)
     })
   }
@@ -157,7 +159,7 @@ export class SessionsService {
   @Job({ name: 'session durations', scope: 'leader', everyMs: 0, due: EXPIRED_SESSIONS })
   async closeExpired({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
     await this.#closeEach(await this.sessions.expired(EXPIRED_IN_A_RUN), async (uniqueSessionId) => {
-      const closed = !isStopping() && (await this.sessions.deleteExpired(uniqueSessionId))
+      const closed = !isStopping() && (await this.deletions.deleteExpired(uniqueSessionId))
       if (closed) await this.#announceEnd(closed, EXPIRED_DEPARTURE)
     })
   }
@@ -176,7 +178,7 @@ export class SessionsService {
    * and never had a client.
    */
   async closeEmpty(uniqueSessionId: string, reason: EmptyEnd): Promise<void> {
-    const closed = await this.sessions.deleteEmpty(uniqueSessionId, reason)
+    const closed = await this.deletions.deleteEmpty(uniqueSessionId, reason)
     if (closed) await this.release(closed)
   }
 }

@@ -12,6 +12,7 @@ const TABLE = [
   'join',
   'release',
   'departure',
+  'end',
   'network_quality',
 ]
 

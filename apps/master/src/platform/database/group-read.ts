@@ -8,8 +8,8 @@ import { GroupCommit } from './group-commit.js'
 export class GroupRead<Key, Value> {
   readonly #reads: GroupCommit<Key, Value | null>
 
-  /** `read` gives no value for a key without a row. */
-  constructor(read: (keys: Key[]) => Promise<ReadonlyMap<Key, Value>>) {
+  /** `read` gives no value for a key without a row. `most`: keys of one read, and reads at the same time. */
+  constructor(read: (keys: Key[]) => Promise<ReadonlyMap<Key, Value>>, most: { keys?: number; reads?: number } = {}) {
     this.#reads = new GroupCommit<Key, Value | null>(
       undefined,
       async (keys) => {
@@ -18,6 +18,8 @@ export class GroupRead<Key, Value> {
       },
       // A row that another transaction keeps locked must not fail the reads of the others.
       (error) => ['lock', 'conflict'].includes(errorClass(error)),
+      most.keys,
+      most.reads,
     )
   }
 

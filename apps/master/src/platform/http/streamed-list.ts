@@ -53,6 +53,9 @@ interface RenderedPage {
   last: Position | undefined
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8'
+/** A list of one page that is smaller is written at once, bytes. */
+const SMALL = 65_536
 const COMMA = Buffer.from(',')
 
 /** Equal lists that are read at the same time read, convert and write each of their pages once. */
@@ -66,9 +69,12 @@ const sharedPages = new SharedWork<RenderedPage>()
  */
 export async function streamedList<R extends Position>(options: StreamedListOptions<R>): Promise<StreamableFile> {
   const first = await renderedPage(options)
-  return new StreamableFile(Readable.from(pieces(first, options), { objectMode: false }), {
-    type: 'application/json; charset=utf-8',
-  })
+  const { items, count } = options.names ?? CONTENT
+  if (first.rows < PAGE_ROWS && first.json.length < SMALL) {
+    const whole = Buffer.from(`{"${items}":[${first.json.toString()}],"${count}":${first.rows}}`)
+    return new StreamableFile(whole, { type: JSON_TYPE, length: whole.length })
+  }
+  return new StreamableFile(Readable.from(pieces(first, options), { objectMode: false }), { type: JSON_TYPE })
 }
 
 function renderedPage<R extends Position>(

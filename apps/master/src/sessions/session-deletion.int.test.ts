@@ -1,0 +1,109 @@
+import { type TestDatabase, until } from '@session-service/testing'
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { DiscoveryService } from '@nestjs/core'
+import type { DataSource } from 'typeorm'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
+import { EventLog } from '../events/event-log.js'
+import type { MasterConfig } from '../platform/config/configuration.module.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { insertParticipants, insertSession } from './fixtures/rows.js'
+import { SessionDeletionRepository } from './session-deletion.repository.js'
+import { SessionEndHooks } from './session-end-hooks.js'
+
+let database: TestDatabase
+let source: DataSource
+let close: MasterDatabase['close']
+let deletions: SessionDeletionRepository
+
+beforeAll(async () => {
+  ;({ database, dataSource: source, close } = await openMasterDatabase())
+  const noHooks = new SessionEndHooks({ getProviders: () => [] } as unknown as DiscoveryService)
+  const events = new EventLog(source, { SERVICE_CDR: true } as MasterConfig)
+  deletions = new SessionDeletionRepository(events, noHooks, new ClusterClock())
+})
+afterAll(() => close())
+beforeEach(async () => {
+  await database.query('DELETE FROM outbox')
+  await database.query('DELETE FROM session')
+  for (const id of ['a', 'b', 'c']) await insertSession(database, id)
+  await insertParticipants(database, 'a', 'alice', 'bob')
+})
+
+const remaining = async (): Promise<unknown[]> =>
+  (await database.query('SELECT id FROM session ORDER BY id')).map(({ id }) => id)
+
+it('ends the sessions of one moment in one transaction, each once and with its own events', async () => {
+  const ended = await Promise.all([
+    deletions.delete('b', 'sessionClosedByServer'),
+    deletions.delete('a', 'sessionClosedByServer'),
+    deletions.delete('b', 'sessionClosedByServer'),
+    deletions.delete('unknown', 'sessionClosedByServer'),
+  ])
+  expect(ended.map((session) => [session?.id, session?.participants.map(({ connectionId }) => connectionId)])).toEqual([
+    ['b', []],
+    ['a', ['alice', 'bob']],
+    [undefined, undefined],
+    [undefined, undefined],
+  ])
+  const events = await database.query('SELECT session_key AS key, name, xmin::text FROM outbox ORDER BY position')
+  expect(events.map(({ key, name }) => `${String(key)} ${String(name)}`)).toEqual([
+    'b_1 sessionDestroyed',
+    'a_1 participantLeft',
+    'a_1 participantLeft',
+    'a_1 sessionDestroyed',
+  ])
+  expect(new Set(events.map(({ xmin }) => xmin)).size).toBe(1)
+  expect(await remaining()).toEqual(['c'])
+})
+
+it('ends of the sessions of one moment those that meet their conditions', async () => {
+  await insertParticipants(database, 'b', 'camera')
+  await database.query(`UPDATE connection SET type = 'IPCAM' WHERE id = 'camera'`)
+  await database.query(`UPDATE session SET was_emptied = true WHERE id = 'b'`)
+  const ended = await Promise.all([
+    deletions.deleteUnused('a_1'),
+    deletions.deleteEmpty('b_1', 'lastParticipantLeft'),
+    deletions.deleteEmpty('c_1', 'automaticStop'),
+    deletions.deleteUnused('c_2'),
+  ])
+  expect(ended.map((session) => session?.id)).toEqual([undefined, 'b', 'c', undefined])
+  expect(await remaining()).toEqual(['a'])
+})
+
+it('ends the other sessions of one moment while one is locked', async () => {
+  const holder = source.createQueryRunner()
+  await holder.startTransaction()
+  try {
+    await holder.query(`SELECT 1 FROM session WHERE id = 'a' FOR UPDATE`)
+    const ends = ['b', 'a', 'c'].map((id) => deletions.delete(id, 'sessionClosedByServer'))
+    const locked = expect(ends[1]).rejects.toThrow('lock')
+    expect((await Promise.all([ends[0], ends[2]])).map((session) => session?.id)).toEqual(['b', 'c'])
+    await locked
+  } finally {
+    await holder.rollbackTransaction()
+    await holder.release()
+  }
+  expect(await remaining()).toEqual(['a'])
+})
+
+it('locks the sessions of one moment in the order of their ids', async () => {
+  const holder = source.createQueryRunner()
+  await holder.startTransaction()
+  try {
+    await holder.query(`SELECT 1 FROM session WHERE id = 'b' FOR UPDATE`)
+    const ends = Promise.all(['c', 'b', 'a'].map((id) => deletions.deleteUse(`${id}_1`, 'sessionClosedByServer')))
+    await until('the deletion waits for the lock', async () => {
+      const waiting = await database.query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      )
+      return waiting.length > 0
+    })
+    await expect(database.query(`SELECT 1 FROM session WHERE id = 'a' FOR UPDATE NOWAIT`)).rejects.toThrow('lock')
+    await database.query(`SELECT 1 FROM session WHERE id = 'c' FOR UPDATE NOWAIT`)
+    await holder.commitTransaction()
+    expect((await ends).map((session) => session?.id)).toEqual(['c', 'b', 'a'])
+  } finally {
+    if (holder.isTransactionActive) await holder.rollbackTransaction()
+    await holder.release()
+  }
+})

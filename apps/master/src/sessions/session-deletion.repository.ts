@@ -1,0 +1,226 @@
+import type { DisconnectReason } from '@session-service/contract'
+import { currentTraceparent } from '@session-service/server-kit'
+import { Injectable } from '@nestjs/common'
+import { departures, type EventDraft, sessionDestroyed } from '../events/event-drafts.js'
+import { EventLog, type Manager, type TransactionOptions } from '../events/event-log.js'
+import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
+import type { RoomPlace } from '../media-nodes/room-place.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { errorClass, isBatchFault } from '../platform/database/errors.js'
+import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
+import { rowsBySession } from '../platform/database/group-read.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
+import { columns } from '../platform/database/sql.js'
+import { SessionEndHooks } from './session-end-hooks.js'
+import { SessionEntity } from './session.entity.js'
+
+/** A session that was deleted, with its participants in the order they joined and their streams. */
+export interface ClosedSession {
+  id: string
+  uniqueSessionId: string
+  createdAt: number
+  place: RoomPlace | null
+  participants: { connectionId: string; streamIds: string[]; isCamera: boolean }[]
+  /** Ids of recordings that its end stopped. */
+  recordingIds: string[]
+}
+
+/** The reason of participants that leave a session whose maximum duration has passed. */
+export const EXPIRED_DEPARTURE = 'sessionClosedByServer' satisfies DisconnectReason
+
+/** Reasons for the end of a session without participants. */
+export type EmptyEnd = 'automaticStop' | 'lastParticipantLeft'
+type EndReason = DisconnectReason | EmptyEnd
+
+type LockedSession = MaybePlace & Pick<SessionEntity, 'id' | 'uniqueSessionId' | 'createdAt' | 'wasEmptied'>
+type Participant = ClosedSession['participants'][number] & { sessionId: string }
+
+interface Deletion {
+  /** The id of the session, or of one use of it. */
+  key: string
+  /** Only if it has not been placed again since. */
+  epoch?: number | undefined
+  reason: EndReason
+  /** The reason of its participants. */
+  departure: EndReason
+  condition: (participants: ClosedSession['participants'], session: Pick<LockedSession, 'wasEmptied'>) => boolean
+  traceContext: string | null
+}
+
+/** A session that a deletion ends, with its participants. */
+interface Ending {
+  deletion: Deletion
+  session: LockedSession
+  participants: ClosedSession['participants']
+}
+
+/** Sessions that one transaction deletes at most: it holds the locks of all of them. */
+const MOST_DELETED = 50
+
+/** A session that is locked, or that cannot be deleted for its own reason, must not keep the others of its batch. */
+const isSessionFault = (error: unknown): boolean => isBatchFault(error) || ['lock', 'other'].includes(errorClass(error))
+
+const UNCONDITIONAL = { condition: () => true, traceContext: null }
+
+const isWithoutClients = (participants: ClosedSession['participants']): boolean =>
+  participants.every(({ isCamera }) => isCamera)
+
+/** What `key` is. */
+type Key = 'id' | 'uniqueSessionId'
+
+// Locks in the order of ids, as every statement that locks several sessions: no two meet a deadlock.
+const lockBy = (column: string): KeyedStatement<LockedSession> =>
+  new KeyedStatement(
+    (is) => `SELECT ${columns(SessionEntity, 's', ['id', 'uniqueSessionId', 'createdAt', 'wasEmptied'])}, ${PLACE}
+      FROM session s WHERE s.${column} ${is} ORDER BY s.id FOR UPDATE`,
+  )
+const LOCK_BY = { id: lockBy('id'), uniqueSessionId: lockBy('unique_id') }
+const PARTICIPANTS = new KeyedStatement<Participant>(
+  (is) => `SELECT c.session_id AS "sessionId", c.id AS "connectionId", c.type = 'IPCAM' AS "isCamera",
+      ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = c.id ORDER BY p.created_at, p.id) AS "streamIds"
+    FROM connection c WHERE c.session_id ${is} AND c.status = 'active' ORDER BY c.active_at, c.id`,
+)
+const DELETE = new KeyedStatement((is) => `DELETE FROM session WHERE id ${is}`)
+
+/**
+ * Deletes sessions with their connections and streams. Hand-written: the statements lock the session's row. Those that
+ * end at the same moment are deleted in one transaction. Each deletion gives undefined when there is no such session.
+ */
+@Injectable()
+export class SessionDeletionRepository {
+  readonly #deletions: { [K in Key]: GroupCommit<Deletion, ClosedSession | 'kept'> }
+
+  constructor(
+    private readonly events: EventLog,
+    private readonly endHooks: SessionEndHooks,
+    private readonly clock: ClusterClock,
+  ) {
+    const by = (key: Key): GroupCommit<Deletion, ClosedSession | 'kept'> =>
+      new GroupCommit('end', (deletions) => this.#deleteAll(key, deletions), isSessionFault, MOST_DELETED)
+    this.#deletions = { id: by('id'), uniqueSessionId: by('uniqueSessionId') }
+  }
+
+  /** Deletes the live session with this id. */
+  delete(id: string, reason: DisconnectReason): Promise<ClosedSession | undefined> {
+    return this.#delete('id', { key: id, reason })
+  }
+
+  /** Deletes one use of a session id. */
+  deleteUse(uniqueSessionId: string, reason: DisconnectReason): Promise<ClosedSession | undefined> {
+    return this.#delete('uniqueSessionId', { key: uniqueSessionId, reason })
+  }
+
+  /** Deletes a session that lost its media, unless it has been placed again since. `after`: see TransactionOptions. */
+  async deleteWithMedia(
+    { uniqueSessionId: key, epoch }: { uniqueSessionId: string; epoch: number },
+    reason: DisconnectReason,
+    { after }: TransactionOptions,
+  ): Promise<ClosedSession | undefined> {
+    const deletion = { ...UNCONDITIONAL, key, epoch, reason, departure: reason }
+    const [deleted] = await this.#deleteAll('uniqueSessionId', [deletion], { after })
+    return deleted === 'kept' ? undefined : deleted
+  }
+
+  /** Deletes the session unless it has participants other than cameras. */
+  deleteUnused(uniqueSessionId: string): Promise<ClosedSession | undefined> {
+    return this.#delete('uniqueSessionId', {
+      key: uniqueSessionId,
+      reason: 'automaticStop',
+      condition: isWithoutClients,
+    })
+  }
+
+  /** Deletes a session that only its recording kept, or that has no participants at all. */
+  deleteEmpty(uniqueSessionId: string, reason: EmptyEnd): Promise<ClosedSession | undefined> {
+    return this.#delete('uniqueSessionId', {
+      key: uniqueSessionId,
+      reason,
+      condition: (participants, { wasEmptied }) =>
+        participants.length === 0 || (wasEmptied && isWithoutClients(participants)),
+    })
+  }
+
+  /** Deletes a session whose maximum duration has passed: its participants get a reason that their clients know. */
+  deleteExpired(uniqueSessionId: string): Promise<ClosedSession | undefined> {
+    return this.#delete('uniqueSessionId', {
+      key: uniqueSessionId,
+      reason: 'automaticStop',
+      departure: EXPIRED_DEPARTURE,
+    })
+  }
+
+  async #delete(
+    by: Key,
+    given: Pick<Deletion, 'key' | 'reason'> & Partial<Deletion>,
+  ): Promise<ClosedSession | undefined> {
+    const traceContext = currentTraceparent() ?? null
+    const deletion = { ...UNCONDITIONAL, traceContext, departure: given.reason, ...given }
+    const deleted = await this.#deletions[by].add(deletion)
+    return deleted === 'kept' ? undefined : deleted
+  }
+
+  #deleteAll(by: Key, deletions: Deletion[], options: TransactionOptions = {}): Promise<(ClosedSession | 'kept')[]> {
+    return this.events.transaction(async (manager, record) => {
+      const closed = new Map<Deletion, ClosedSession>()
+      const [events, now]: [EventDraft[], number] = [[], this.clock.now()]
+      for (const ending of await this.#lock(manager, by, deletions)) {
+        const { deletion, session, participants } = ending
+        const { id, uniqueSessionId, createdAt } = session
+        const ended = await this.endHooks.end(manager, uniqueSessionId, deletion.reason, now)
+        if (this.events.isOn) events.push(...(await this.#eventsOf(manager, ending, ended.events, now)))
+        const place = placeOf(session) ?? null
+        const { recordingIds } = ended
+        closed.set(deletion, { id, uniqueSessionId, createdAt, place, participants, recordingIds })
+      }
+      await record(...events)
+      const ids = [...closed.values()].map(({ id }) => id)
+      if (ids.length > 0) await DELETE.rows(manager, ids)
+      return deletions.map((deletion) => closed.get(deletion) ?? 'kept')
+    }, options)
+  }
+
+  /** The sessions that meet the conditions of their deletions, locked. One that two deletions end is the first one's. */
+  async #lock(manager: Manager, by: Key, deletions: readonly Deletion[]): Promise<Ending[]> {
+    const first = firstOfEach(deletions, ({ key }) => key)
+    const locked = await LOCK_BY[by].rows(
+      manager,
+      first.map(({ key }) => key),
+    )
+    if (locked.length === 0) return []
+    const present = await PARTICIPANTS.rows(
+      manager,
+      locked.map(({ id }) => id),
+    )
+    const bySession = rowsBySession(present)
+    return first.flatMap((deletion) => {
+      const session = locked.find((row) => row[by] === deletion.key)
+      if (!session || (deletion.epoch !== undefined && placeOf(session)?.epoch !== deletion.epoch)) return []
+      const participants = bySession.get(session.id) ?? []
+      return deletion.condition(participants, session) ? [{ deletion, session, participants }] : []
+    })
+  }
+
+  /** `ended`: the events of other features, after those of the participants. */
+  async #eventsOf(
+    manager: Manager,
+    { deletion, session, participants }: Ending,
+    ended: readonly EventDraft[],
+    now: number,
+  ): Promise<EventDraft[]> {
+    const { reason, departure, traceContext } = deletion
+    const leaving = participants.length === 0 ? [] : await this.#leaving(manager, session, departure, now)
+    const end = sessionDestroyed(session, reason, now, { mediaNodeId: session.nodeId })
+    return [...leaving, ...ended, end].map((event) => ({ ...event, traceContext }))
+  }
+
+  async #leaving(
+    manager: Manager,
+    session: { id: string; uniqueSessionId: string },
+    reason: EndReason,
+    now: number,
+  ): Promise<EventDraft[]> {
+    const participants = await this.events.participants(manager, 'c.session_id = $1', [session.id])
+    const links = await this.events.links(manager, () => 'p.session_id = $1', [session.id])
+    return departures(session, participants, links, reason, now)
+  }
+}
