@@ -2,10 +2,11 @@ import { ServiceError } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { participantJoined } from '../events/event-drafts.js'
-import { EventLog } from '../events/event-log.js'
+import { EventLog, sessionLock } from '../events/event-log.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
 import { GroupRead } from '../platform/database/group-read.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { rows } from '../platform/database/sql.js'
 import type { Participant, TakeToken } from './connection.records.js'
 import { PARTICIPANT } from './participant-columns.js'
@@ -24,13 +25,19 @@ interface Admission extends Omit<TakeToken, 'connectionId'> {
  * The session of a token, which stays locked until the commit: one that ends concurrently waits for the join, or the join
  * finds it deleted.
  */
-const SESSIONS = `SELECT * FROM session
-  WHERE id IN (SELECT session_id FROM connection WHERE token_hash = ANY($1)) ORDER BY id FOR KEY SHARE`
+const sessions = (isToken: string): string => `SELECT * FROM session
+  WHERE id = ANY(ARRAY(SELECT session_id FROM connection WHERE token_hash ${isToken})) ORDER BY id FOR KEY SHARE`
+const LOCK_BY_TOKEN = sessionLock(
+  (isToken) => `s.id = ANY(ARRAY(SELECT session_id FROM connection WHERE token_hash ${isToken}))`,
+  'bytea',
+)
 
 /** The numbers of the joins of one batch into each session with a limit, in their order. */
-const RIVALS = `SELECT c.id, row_number() OVER (PARTITION BY c.session_id ORDER BY a.nth) AS nth
+const rivals = (
+  isToken: string,
+): string => `SELECT c.id, row_number() OVER (PARTITION BY c.session_id ORDER BY a.nth) AS nth
   FROM asked a JOIN connection c USING (token_hash) JOIN s ON s.id = c.session_id
-  WHERE s.max_participants IS NOT NULL AND c.status = 'pending' AND c.role <> 'MODERATOR'`
+  WHERE c.token_hash ${isToken} AND s.max_participants IS NOT NULL AND c.status = 'pending' AND c.role <> 'MODERATOR'`
 
 /**
  * Condition on a pending `connection c` of the session `s`: it may join. $7: the session's lock is held. Moderators,
@@ -41,23 +48,26 @@ const HAS_ROOM = `(s.max_participants IS NULL OR c.role = 'MODERATOR' OR $7 AND 
     WHERE k.session_id = s.id AND k.status = 'active' AND k.type = 'WEBRTC' AND k.role <> 'MODERATOR')
   + (SELECT nth FROM rival WHERE rival.id = c.id))`
 
-const TAKE = `
+const TAKE = new KeyedStatement<Participant & { index: number }>(
+  (isToken) => `
   WITH asked AS MATERIALIZED (
          SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bytea[])
            WITH ORDINALITY AS r(token_hash, client_data, ip, platform, location, resume_hash, nth)),
-       s AS (${SESSIONS}),
-       rival AS (${RIVALS}),
+       s AS (${sessions(isToken)}),
+       rival AS (${rivals(isToken)}),
        taken AS (UPDATE connection c SET status = CASE c.status WHEN 'awaited' THEN 'hidden' ELSE 'active' END,
            active_at = ${NOW_MS}, client_data = a.client_data, ip = a.ip, platform = a.platform,
            location = a.location, resume_hash = a.resume_hash, master_id = $8, evict_at = NULL
-         FROM s, asked a WHERE s.id = c.session_id AND c.token_hash = a.token_hash
+         FROM s, asked a WHERE s.id = c.session_id AND c.token_hash = a.token_hash AND c.token_hash ${isToken}
            AND (c.status = 'pending' AND ${HAS_ROOM} OR c.status = 'awaited' AND c.evict_at > clock_timestamp())
          RETURNING a.nth::integer - 1 AS index, ${PARTICIPANT}),
        begun AS (UPDATE session b SET ends_at = clock_timestamp() + b.max_duration * interval '1 second'
-         FROM (SELECT id FROM session WHERE id IN (SELECT "sessionId" FROM taken)
+         FROM (SELECT id FROM session WHERE id = ANY(ARRAY(SELECT "sessionId" FROM taken))
                  AND max_duration IS NOT NULL AND ends_at IS NULL ORDER BY id FOR NO KEY UPDATE) first
          WHERE b.id = first.id)
-  SELECT * FROM taken ORDER BY index`
+  SELECT * FROM taken ORDER BY index`,
+  'bytea',
+)
 
 /**
  * Turns connections into participants by their tokens. Hand-written: the statements are on the path of every join. When
@@ -124,9 +134,8 @@ export class AdmissionRepository {
   }
 
   #takeTokens(admissions: Admission[], isLocked: boolean): Promise<Map<Admission, Participant>> {
-    const where = 's.id IN (SELECT session_id FROM connection WHERE token_hash = ANY($1))'
-    const values = [admissions.map(({ tokenHash }) => tokenHash)]
-    return this.events.change({ where, values, isAlwaysLocked: isLocked }, async (manager, record) => {
+    const keys = admissions.map(({ tokenHash }) => tokenHash)
+    return this.events.change({ lock: LOCK_BY_TOKEN, keys, isAlwaysLocked: isLocked }, async (manager, record) => {
       const taken = await takeRows(manager, admissions, isLocked)
       const joined = [...taken].filter(([, { isHidden }]) => !isHidden)
       await record(
@@ -165,7 +174,8 @@ async function takeRows(
   isLocked: boolean,
 ): Promise<Map<Admission, Participant>> {
   const asked = firstOfEach(admissions, ({ tokenHash }) => tokenHash.toString('hex'))
-  const taken = await rows<Participant & { index: number }>(manager, TAKE, [
+  const taken = await TAKE.rows(
+    manager,
     asked.map(({ tokenHash }) => tokenHash),
     asked.map(({ clientData }) => clientData),
     asked.map(({ ip }) => ip),
@@ -174,7 +184,7 @@ async function takeRows(
     asked.map(({ resumeHash }) => resumeHash),
     isLocked,
     asked[0]?.masterId,
-  ])
+  )
   return new Map(
     taken.flatMap(({ index, ...participant }) => {
       const admission = asked[index]

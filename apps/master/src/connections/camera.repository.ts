@@ -8,7 +8,8 @@ import {
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { participantJoined } from '../events/event-drafts.js'
-import { EventLog } from '../events/event-log.js'
+import { EventLog, LOCK_BY_ID } from '../events/event-log.js'
+import { eventSession } from '../events/event-queries.js'
 import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
 import { digest } from '../tokens/tokens.service.js'
 import type { Camera, CameraState } from './camera.js'
@@ -115,10 +116,10 @@ export class CameraRepository {
 
   /** Makes the camera a participant. Returns undefined when its session has ended. */
   activate(sessionId: string, id: string, tracks: CameraTracks): Promise<ActivatedCamera | undefined> {
-    return this.events.change({ where: 's.id = $1', values: [sessionId] }, async (manager, record) => {
+    return this.events.change({ lock: LOCK_BY_ID, keys: [sessionId] }, async (manager, record) => {
       const started = await this.#activateRow(manager, id, tracks)
       if (!started) return undefined
-      const session = this.events.isOn ? await this.events.session(manager, sessionId) : undefined
+      const session = this.events.isOn ? await eventSession(manager, sessionId) : undefined
       const { cameraState: state, activeAt, ...members } = started
       const participant = { connectionId: id, platform: 'IPCAM', clientData: null, activeAt, ...members }
       if (session) await record(participantJoined(session, participant))

@@ -28,16 +28,16 @@ const INSERT_CONNECTIONS = prepared(`
 const FIND = new KeyedStatement<ConnectionRow>(
   (is) => `SELECT ${CONNECTION_ROW} FROM connection c WHERE c.id ${is} AND c.status IN ('pending', 'active')`,
 )
-const PAGE = prepared(`
+const PAGE = `
   SELECT ${CONNECTION_ROW} FROM connection c
   WHERE c.session_id = $1 AND (c.status = 'active' OR $2 AND c.status = 'pending') AND (c.created_at, c.id) > ($3, $4)
-  ORDER BY c.created_at, c.id LIMIT ${PAGE_ROWS}`)
+  ORDER BY c.created_at, c.id LIMIT ${PAGE_ROWS}`
 
 const CHANGE_RIGHTS = prepared(`
   WITH former AS (SELECT id, role, record FROM connection
                   WHERE id = $1 AND session_id = $2 AND status IN ('pending', 'active') FOR UPDATE)
   UPDATE connection c SET role = coalesce($3, c.role), record = coalesce($4, c.record)
-  FROM former, session s WHERE c.id = former.id AND s.id = c.session_id
+  FROM former, session s WHERE c.id = $1 AND c.id = former.id AND s.id = $2 AND s.id = c.session_id
   RETURNING ${CONNECTION_ROW}, s.unique_id AS "roomId", s.media_node_id AS "nodeId",
             json_build_object('role', former.role, 'record', former.record) AS former`)
 

@@ -4,12 +4,13 @@ import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
-import { rows } from '../platform/database/sql.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import type { EventParticipant } from '../events/event-drafts.js'
 import { EventLog, inTrace, type Manager } from '../events/event-log.js'
+import { linksOfParticipants } from '../events/event-queries.js'
 import type { Absence, RemovedConnection } from './connection.records.js'
 import { EmptySessions } from './empty-sessions.js'
-import { type Leaver, leaverEvents, linksOf, type LockedSession, lockSessions } from './leavers.js'
+import { type Leaver, leaverEvents, type LockedSession, lockSessions } from './leavers.js'
 
 /** Connections that one transaction removes at most: it holds the locks of all their sessions. */
 const MOST_REMOVED = 100
@@ -33,6 +34,25 @@ interface DeletedRow extends EventParticipant {
   /** Its session has participants other than cameras and those that are deleted with it. */
   hasOthers: boolean
 }
+
+const DELETE = new KeyedStatement<DeletedRow>(
+  (isConnection) => `
+  WITH deleted AS (
+    DELETE FROM connection c
+    USING unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS r(id, absence, session_id, nth)
+    WHERE c.id ${isConnection} AND c.id = r.id
+      AND (r.absence IS NULL OR c.evict_at < clock_timestamp() OR r.absence = 'lost' AND c.evict_at IS NOT NULL)
+      AND (r.session_id IS NULL OR c.session_id = r.session_id AND c.status IN ('pending', 'active'))
+    RETURNING r.nth, c.*)
+  SELECT d.nth::integer - 1 AS index, d.session_id AS "sessionId", d.status, d.type,
+         d.id AS "connectionId", d.active_at AS "activeAt", d.location, d.ip, d.platform,
+         d.client_data AS "clientData", d.server_data AS "serverData",
+         ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = d.id ORDER BY p.created_at, p.id) AS "streamIds",
+         EXISTS (SELECT 1 FROM connection k
+                 WHERE k.session_id = d.session_id AND k.status = 'active' AND k.type = 'WEBRTC'
+                   AND k.id NOT IN (SELECT id FROM deleted)) AS "hasOthers"
+  FROM deleted d ORDER BY d.nth`,
+)
 
 /**
  * Removes participants, and with the last one its session. Hand-written: the statements lock the session's row and are on
@@ -70,7 +90,7 @@ export class DepartureRepository {
       const ids = items.map(({ connectionId }) => connectionId)
       const sessions = await lockSessions(manager, ids)
       if (sessions.size === 0) return items.map(() => 'gone')
-      const links = await linksOf(this.events, manager, ids, sessions)
+      const links = this.events.isOn ? await linksOfParticipants(manager, ids, [...sessions.keys()]) : []
       const deleted = await deleteConnections(manager, items)
       await record(...leaverEvents(leaversOf(deleted, items), sessions, links, this.clock.now()))
       const results: (RemovedConnection | 'gone')[] = items.map(() => 'gone')
@@ -91,27 +111,13 @@ export class DepartureRepository {
 }
 
 /** Deletes those that match, in the order of `items`. */
-async function deleteConnections(manager: Manager, items: readonly Departure[]): Promise<DeletedRow[]> {
-  return rows<DeletedRow>(
+const deleteConnections = (manager: Manager, items: readonly Departure[]): Promise<DeletedRow[]> =>
+  DELETE.rows(
     manager,
-    `WITH deleted AS (
-       DELETE FROM connection c
-       USING unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS r(id, absence, session_id, nth)
-       WHERE c.id = r.id
-         AND (r.absence IS NULL OR c.evict_at < clock_timestamp() OR r.absence = 'lost' AND c.evict_at IS NOT NULL)
-         AND (r.session_id IS NULL OR c.session_id = r.session_id AND c.status IN ('pending', 'active'))
-       RETURNING r.nth, c.*)
-     SELECT d.nth::integer - 1 AS index, d.session_id AS "sessionId", d.status, d.type,
-            d.id AS "connectionId", d.active_at AS "activeAt", d.location, d.ip, d.platform,
-            d.client_data AS "clientData", d.server_data AS "serverData",
-            ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = d.id ORDER BY p.created_at, p.id) AS "streamIds",
-            EXISTS (SELECT 1 FROM connection k
-                    WHERE k.session_id = d.session_id AND k.status = 'active' AND k.type = 'WEBRTC'
-                      AND k.id NOT IN (SELECT id FROM deleted)) AS "hasOthers"
-     FROM deleted d ORDER BY d.nth`,
-    [items.map(({ connectionId }) => connectionId), items.map(({ only }) => only), items.map((item) => item.sessionId)],
+    items.map(({ connectionId }) => connectionId),
+    items.map(({ only }) => only),
+    items.map((item) => item.sessionId),
   )
-}
 
 /** None of connections that are no participants. */
 const leaversOf = (deleted: readonly DeletedRow[], items: readonly Departure[]): Leaver[] =>

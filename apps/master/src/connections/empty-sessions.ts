@@ -4,6 +4,7 @@ import type { EntityManager } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { execute } from '../platform/database/sql.js'
 import { departures, type EventDraft, type EventSession, sessionDestroyed } from '../events/event-drafts.js'
+import { linksOfSession, participantsOf } from '../events/event-queries.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
 import type { LockedSession } from './leavers.js'
@@ -50,9 +51,9 @@ export class EmptySessions {
     reason: SessionEndReason,
     now: number,
   ): Promise<EventDraft[]> {
-    const cameras = await this.events.participants(manager, 'c.session_id = $1', [session.id])
+    const cameras = await participantsOf(manager, session.id)
     if (cameras.length === 0) return []
-    const links = await this.events.links(manager, () => 'p.session_id = $1', [session.id])
+    const links = await linksOfSession(manager, session.id)
     return departures(session, cameras, links, reason, now)
   }
 }

@@ -6,9 +6,9 @@ import {
   type EventSession,
   type WebrtcLink,
 } from '../events/event-drafts.js'
-import type { EventLog, Manager } from '../events/event-log.js'
+import type { Manager } from '../events/event-log.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
-import { rows } from '../platform/database/sql.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
 
 /** A session whose row the transaction has locked. */
 export type LockedSession = EventSession & { place: RoomPlace | null }
@@ -21,6 +21,13 @@ export interface Leaver {
   traceContext: string | null
 }
 
+const LOCK_SESSIONS = new KeyedStatement<LockedSession>(
+  (is) => `SELECT s.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt",
+      CASE WHEN s.media_node_id IS NOT NULL THEN json_build_object(
+        'nodeId', s.media_node_id, 'bootId', s.media_node_boot_id, 'epoch', s.media_epoch) END AS place
+    FROM session s WHERE s.id = ANY(ARRAY(SELECT session_id FROM connection WHERE id ${is})) ORDER BY s.id FOR UPDATE`,
+)
+
 /**
  * Locks the sessions of connections against joins and departures, in the order of ids: no two changes deadlock. By the
  * id of the session.
@@ -29,30 +36,8 @@ export async function lockSessions(
   manager: Manager,
   connectionIds: readonly string[],
 ): Promise<Map<string, LockedSession>> {
-  const locked = await rows<LockedSession>(
-    manager,
-    `SELECT s.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt",
-            CASE WHEN s.media_node_id IS NOT NULL THEN json_build_object(
-              'nodeId', s.media_node_id, 'bootId', s.media_node_boot_id, 'epoch', s.media_epoch) END AS place
-     FROM session s WHERE s.id IN (SELECT session_id FROM connection WHERE id = ANY($1)) ORDER BY s.id FOR UPDATE`,
-    [connectionIds],
-  )
+  const locked = await LOCK_SESSIONS.rows(manager, connectionIds)
   return new Map(locked.map((session) => [session.id, session]))
-}
-
-/** The media of connections of these sessions, and that which others receive from them; none without events. */
-export async function linksOf(
-  events: EventLog,
-  manager: Manager,
-  connectionIds: readonly string[],
-  sessions: ReadonlyMap<string, LockedSession>,
-): Promise<WebrtcLink[]> {
-  if (!events.isOn) return []
-  return events.links(
-    manager,
-    (receiver) => `p.session_id = ANY($2) AND (p.connection_id = ANY($1) OR ${receiver} = ANY($1))`,
-    [connectionIds, [...sessions.keys()]],
-  )
 }
 
 /** The events of participants that leave one after another, each with the media that ends with it. */

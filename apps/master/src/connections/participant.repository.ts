@@ -3,6 +3,7 @@ import { mapConcurrent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { prepared } from '../platform/database/prepared-statements.js'
 import { firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import { cameraMembers } from './camera.js'
@@ -16,6 +17,26 @@ const RECIPIENTS = prepared(`
          ARRAY(SELECT c.id FROM connection c
                WHERE c.session_id = s.id AND c.status = 'active' AND c.id = ANY($2)) AS present
   FROM session s WHERE s.id = $1`)
+
+// A statement that holds the locks of some rows while it waits for others could meet a deadlock with their deletion.
+const RIGHTS = new KeyedStatement<Rights & { id: string }>(
+  (is) => `SELECT id, role, record FROM connection WHERE id ${is} FOR SHARE ${is.includes('ANY') ? 'SKIP LOCKED' : ''}`,
+)
+const PRESENT = new KeyedStatement<PresentRow>(
+  (is) => `SELECT session_id AS "sessionId", id AS "connectionId", active_at AS "createdAt",
+      CASE type WHEN 'WEBRTC' THEN role END AS role, coalesce(client_data, '') AS "clientData",
+      server_data AS "serverData", camera_state AS "cameraState", (network_quality->>'level')::integer AS level
+    FROM connection WHERE session_id ${is} AND status = 'active' ORDER BY active_at, id`,
+)
+const NUMBERS = new KeyedStatement<{ sessionId: string; number: number }>(
+  (is) => `SELECT session_id AS "sessionId", count(*) AS number FROM connection
+    WHERE session_id ${is} AND status = 'active' AND type = 'WEBRTC' GROUP BY session_id`,
+)
+
+const CLIENTS = new KeyedStatement<{ sessionId: string; ids: string[] }>(
+  (is) => `SELECT session_id AS "sessionId", array_agg(id ORDER BY active_at, id) AS ids FROM connection
+    WHERE session_id ${is} AND status = 'active' AND type = 'WEBRTC' GROUP BY session_id`,
+)
 
 /** Reads that wait for the locks of rows at the same time. */
 const CONCURRENT_WAITS = 4
@@ -35,15 +56,9 @@ export class ParticipantRepository {
   }
 
   async #rightsOf(ids: string[]): Promise<Map<string, Rights>> {
-    // A statement that holds the locks of some rows while it waits for others could meet a deadlock with their deletion.
-    const waits = ids.length === 1
-    const found = await rows<Rights & { id: string }>(
-      this.dataSource.manager,
-      `SELECT id, role, record FROM connection WHERE id = ANY($1) FOR SHARE ${waits ? '' : 'SKIP LOCKED'}`,
-      [ids],
-    )
+    const found = await RIGHTS.rows(this.dataSource.manager, ids)
     const rights = new Map(found.map(({ id, ...members }) => [id, members]))
-    const locked = waits ? [] : ids.filter((id) => !rights.has(id))
+    const locked = ids.length === 1 ? [] : ids.filter((id) => !rights.has(id))
     await mapConcurrent(locked, CONCURRENT_WAITS, async (id) => {
       const waited = (await this.#rightsOf([id])).get(id)
       if (waited) rights.set(id, waited)
@@ -88,14 +103,7 @@ export class ParticipantRepository {
   }
 
   async #presentIn(sessionIds: string[]): Promise<Map<string, ConnectionInfo[]>> {
-    const present = await rows<PresentRow>(
-      this.dataSource.manager,
-      `SELECT session_id AS "sessionId", id AS "connectionId", active_at AS "createdAt",
-              CASE type WHEN 'WEBRTC' THEN role END AS role, coalesce(client_data, '') AS "clientData",
-              server_data AS "serverData", camera_state AS "cameraState", (network_quality->>'level')::integer AS level
-       FROM connection WHERE session_id = ANY($1) AND status = 'active' ORDER BY active_at, id`,
-      [sessionIds],
-    )
+    const present = await PRESENT.rows(this.dataSource.manager, sessionIds)
     const bySession = [...rowsBySession(present)]
     return new Map(bySession.map(([sessionId, members]) => [sessionId, members.map(connectionInfo)]))
   }
@@ -106,24 +114,14 @@ export class ParticipantRepository {
   }
 
   async #countIn(sessionIds: string[]): Promise<Map<string, number>> {
-    const counted = await rows<{ sessionId: string; number: number }>(
-      this.dataSource.manager,
-      `SELECT session_id AS "sessionId", count(*) AS number FROM connection
-       WHERE session_id = ANY($1) AND status = 'active' AND type = 'WEBRTC' GROUP BY session_id`,
-      [sessionIds],
-    )
+    const counted = await NUMBERS.rows(this.dataSource.manager, sessionIds)
     return new Map(counted.map(({ sessionId, number }) => [sessionId, number]))
   }
 
   /** The ids of the participants with a client of each of the sessions, in the order they joined. */
   async clients(queryable: Queryable, sessionIds: string[]): Promise<Map<string, string[]>> {
     if (sessionIds.length === 0) return new Map()
-    const found = await rows<{ sessionId: string; ids: string[] }>(
-      queryable,
-      `SELECT session_id AS "sessionId", array_agg(id ORDER BY active_at, id) AS ids FROM connection
-       WHERE session_id = ANY($1) AND status = 'active' AND type = 'WEBRTC' GROUP BY session_id`,
-      [sessionIds],
-    )
+    const found = await CLIENTS.rows(queryable, sessionIds)
     return new Map(found.map(({ sessionId, ids }) => [sessionId, ids]))
   }
 

@@ -3,7 +3,6 @@ import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { GroupRead } from '../platform/database/group-read.js'
-import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { rows } from '../platform/database/sql.js'
 import {
   BEFORE_ALL,
@@ -40,8 +39,6 @@ const WHOLE_SESSION = `${SESSION_ROW},
        AND (c.status = 'active' OR $2 AND c.status = 'pending')) row
   ) AS connections`
 
-const BY_ID = new KeyedStatement<WholeSession>((is) => `SELECT ${WHOLE_SESSION} FROM session s WHERE s.id ${is}`)
-
 /** Sessions that one statement reads, and such statements at the same time: each may have many connections. */
 const READ_TOGETHER = { keys: 20, reads: 4 }
 
@@ -69,7 +66,7 @@ export class SessionQueries {
   /** With pending connections or without. */
   #reader(withPending: boolean): GroupRead<string, WholeSession> {
     return new GroupRead(async (ids) => {
-      const found = await BY_ID.rows(this.dataSource.manager, ids, withPending)
+      const found = await this.#read('WHERE s.id = ANY($1)', [ids, withPending])
       return new Map(found.map((session) => [session.id, session]))
     }, READ_TOGETHER)
   }

@@ -2,13 +2,14 @@ import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import type { EventParticipant } from '../events/event-drafts.js'
 import { EventLog, inTrace, type Manager } from '../events/event-log.js'
+import { linksOfParticipants } from '../events/event-queries.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { execute, rows } from '../platform/database/sql.js'
 import type { TokenRelease } from './connection.records.js'
 import { EmptySessions } from './empty-sessions.js'
-import { type Leaver, leaverEvents, linksOf, lockSessions } from './leavers.js'
+import { type Leaver, leaverEvents, lockSessions } from './leavers.js'
 import { RECORDER_AWAITED_S } from './recorder.repository.js'
 
 const NOTHING_ENDED: TokenRelease = { place: null, sessionEnded: false, recordingIds: [] }
@@ -86,7 +87,7 @@ export class TokenReleaseRepository {
       const ids = failed.map(({ connectionId }) => connectionId)
       const sessions = await lockSessions(manager, ids)
       if (sessions.size === 0) return results
-      const links = await linksOf(this.events, manager, ids, sessions)
+      const links = this.events.isOn ? await linksOfParticipants(manager, ids, [...sessions.keys()]) : []
       const released = await releaseTokens(manager, ids)
       await record(...leaverEvents(leaversOf(released, failed), sessions, links, this.clock.now()))
       // Connections of recorders do not keep a session.

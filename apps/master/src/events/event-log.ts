@@ -2,16 +2,11 @@ import { newEventId } from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { prepared } from '../platform/database/prepared-statements.js'
-import { execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
+import { execute, type Queryable, rows } from '../platform/database/sql.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
-import {
-  type EventDraft,
-  type EventParticipant,
-  type EventSession,
-  isHistoryRecord,
-  type WebrtcLink,
-} from './event-drafts.js'
+import { type EventDraft, isHistoryRecord } from './event-drafts.js'
 import { inOrder, lastTimes, sessionOf } from './event-order.js'
 import type { Consumer } from './outbox.entity.js'
 import { insertRecent } from './recent-events.service.js'
@@ -29,13 +24,23 @@ export interface TransactionOptions {
   after?: string | undefined
 }
 
-/** The sessions that a change locks: a condition on the session row `s`. */
+/** The sessions that a change locks. */
 export interface LockedSessions {
-  where: string
-  values: unknown[]
+  /** Of `sessionLock`. */
+  lock: KeyedStatement<object>
+  keys: readonly unknown[]
   /** Locks them also while events are off. */
   isAlwaysLocked?: boolean
 }
+
+/**
+ * Locks the sessions that match a condition on the session row `s`, in the order of ids: two changes of several sessions
+ * cannot deadlock.
+ */
+export const sessionLock = (condition: (isKey: string) => string, type?: 'bytea'): KeyedStatement<object> =>
+  new KeyedStatement((is) => `SELECT 1 FROM session s WHERE ${condition(is)} ORDER BY s.id FOR NO KEY UPDATE`, type)
+export const LOCK_BY_ID = sessionLock((is) => `s.id ${is}`)
+export const LOCK_BY_USE = sessionLock((is) => `s.unique_id ${is}`)
 
 /** Records events as parts of a trace: a batch of changes runs outside of those of the requests. */
 export const inTrace =
@@ -45,11 +50,11 @@ export const inTrace =
 
 /**
  * The sessions of a batch that changes rows which the end of a session deletes: without their locks, a statement that
- * changes several could meet a deadlock with that. `where` has the keys of the sessions as `$1`.
+ * changes several could meet a deadlock with that.
  */
-export const sessionsOfBatch = (where: string, keys: readonly string[]): LockedSessions => ({
-  where,
-  values: [keys],
+export const sessionsOfBatch = (lock: KeyedStatement<object>, keys: readonly string[]): LockedSessions => ({
+  lock,
+  keys,
   isAlwaysLocked: keys.length > 1,
 })
 
@@ -68,19 +73,13 @@ const INSERT_ENTRIES = prepared(`
 
 // Hand-written: they return the times from before the update.
 const RENEW_LAST_TIME = prepared(`
-  UPDATE session s SET told_at = greatest(b.told_at, $2)
-  FROM session b WHERE b.unique_id = $1 AND s.id = b.id RETURNING b.unique_id AS session, b.told_at AS "lastAt"`)
+  WITH former AS MATERIALIZED (SELECT id, told_at FROM session WHERE unique_id = $1)
+  UPDATE session SET told_at = greatest(told_at, $2) WHERE id = (SELECT id FROM former)
+  RETURNING unique_id AS session, (SELECT told_at FROM former) AS "lastAt"`)
 const RENEW_LAST_TIMES = `
   UPDATE session s SET told_at = greatest(b.told_at, r.at)
   FROM unnest($1::text[], $2::bigint[]) AS r(unique_id, at) JOIN session b USING (unique_id)
   WHERE s.id = b.id RETURNING b.unique_id AS session, b.told_at AS "lastAt"`
-
-/** Select lists of tables that higher layers own: their entities cannot be imported here. */
-const SESSION = 's.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt"'
-const LINK = `p.id AS "streamId", p.connection_id AS "publisherId", p.media_options AS "mediaOptions",
-  (SELECT publisher.camera->>'publicUri' FROM connection publisher WHERE publisher.id = p.connection_id) AS "rtspUri"`
-const PARTICIPANT = `c.id AS "connectionId", c.active_at AS "activeAt", c.location, c.ip, c.platform,
-  c.client_data AS "clientData", c.server_data AS "serverData"`
 
 /**
  * Writes events as rows of the outbox, in the transaction of the change that they report and under the session's row
@@ -118,12 +117,7 @@ export class EventLog {
     if (!this.isOn && !isAlwaysLocked) return run(this.dataSource.manager, nothing)
     if (sessions === 'created') return this.transaction(run)
     return this.transaction(async (manager, record) => {
-      // In the order of ids: two changes of several sessions cannot deadlock.
-      await execute(
-        manager,
-        `SELECT 1 FROM session s WHERE ${sessions.where} ORDER BY s.id FOR NO KEY UPDATE`,
-        sessions.values,
-      )
+      await sessions.lock.rows(manager, sessions.keys)
       return run(manager, record)
     })
   }
@@ -144,39 +138,6 @@ export class EventLog {
     )
     if (hasRecorded) for (const listener of this.#listeners) listener()
     return result
-  }
-
-  /** The session's ids and its time of creation, as events show them. */
-  session(manager: Manager, id: string): Promise<EventSession | undefined> {
-    return firstRow<EventSession>(manager, `SELECT ${SESSION} FROM session s WHERE s.id = $1`, [id])
-  }
-
-  /** Participants that match a condition on the connection row `c`, in the order in which they joined. */
-  participants(manager: Manager, where: string, values: unknown[]): Promise<EventParticipant[]> {
-    return rows<EventParticipant>(
-      manager,
-      `SELECT ${PARTICIPANT} FROM connection c WHERE c.status = 'active' AND ${where} ORDER BY c.active_at, c.id`,
-      values,
-    )
-  }
-
-  /**
-   * Media that match a condition on the stream row `p` and the id of its receiver or publisher, a column that `where`
-   * gets. Recorder subscriptions are excluded. Inbound first.
-   */
-  links(manager: Manager, where: (participantId: string) => string, values: unknown[]): Promise<WebrtcLink[]> {
-    return rows<WebrtcLink>(
-      manager,
-      `SELECT * FROM (
-         SELECT ${LINK}, u.connection_id AS "connectionId", true AS "isInbound", u.created_at AS "startTime"
-         FROM subscription u JOIN stream p ON p.id = u.stream_id
-           JOIN connection k ON k.id = u.connection_id AND k.status = 'active'
-         WHERE ${where('u.connection_id')}
-         UNION ALL
-         SELECT ${LINK}, p.connection_id, false, p.created_at FROM stream p WHERE ${where('p.connection_id')}
-       ) link ORDER BY "isInbound" DESC, "startTime", "streamId", "connectionId"`,
-      values,
-    )
   }
 
   async #insert(manager: Manager, events: readonly EventDraft[], after: string | undefined): Promise<string[]> {

@@ -2,7 +2,7 @@ import type { FilterEvent } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { filterEventDispatched } from '../events/event-drafts.js'
-import { EventLog } from '../events/event-log.js'
+import { EventLog, LOCK_BY_USE } from '../events/event-log.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { firstRow, rows } from '../platform/database/sql.js'
 import { FilterListenerEntity } from './filter.entity.js'
@@ -55,7 +55,7 @@ export class FilterEventsRepository {
   }
 
   #record(roomId: string, event: FilterEvent): Promise<void> {
-    return this.events.change({ where: 's.unique_id = $1', values: [roomId] }, async (manager, record) => {
+    return this.events.change({ lock: LOCK_BY_USE, keys: [roomId] }, async (manager, record) => {
       const session = await firstRow<{ id: string; uniqueSessionId: string }>(
         manager,
         'SELECT id, unique_id AS "uniqueSessionId" FROM session WHERE unique_id = $1',

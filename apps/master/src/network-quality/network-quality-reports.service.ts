@@ -7,7 +7,7 @@ import { isBatchFault } from '../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
 import { rows } from '../platform/database/sql.js'
 import { type EventDraft, networkQualityChanged, type NetworkQualityDraft } from '../events/event-drafts.js'
-import { EventLog, type Manager, sessionsOfBatch } from '../events/event-log.js'
+import { EventLog, LOCK_BY_USE, type Manager, sessionsOfBatch } from '../events/event-log.js'
 
 const LEVELS = ['0', '1', '2', '3', '4', '5'] as const
 
@@ -62,7 +62,7 @@ export class NetworkQualityReports {
   /** Stores one report of each participant, and returns the changes of levels. */
   #storeFirst(reports: NetworkQualityChange[]): Promise<Map<NetworkQualityChange, LevelChange>> {
     const roomIds = reports.map(({ roomId }) => roomId)
-    const sessions = sessionsOfBatch('s.unique_id = ANY($1)', roomIds)
+    const sessions = sessionsOfBatch(LOCK_BY_USE, roomIds)
     return this.events.change(sessions, async (manager, record) => {
       const changes = new Map<NetworkQualityChange, LevelChange>()
       const events: EventDraft[] = []

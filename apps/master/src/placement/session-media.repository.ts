@@ -3,14 +3,23 @@ import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { GroupRead } from '../platform/database/group-read.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { execute, firstRow, rows } from '../platform/database/sql.js'
 import { type EventSession, mediaEnded } from '../events/event-drafts.js'
 import { EventLog } from '../events/event-log.js'
+import { linksOfSession, participantsOf } from '../events/event-queries.js'
 import type { NodeBoot, PlacedRoom, RoomPlace } from '../media-nodes/room-place.js'
 import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 
 /** The epoch of the current placement, or of the next one when the session has none. */
 const NEXT_EPOCH = 'media_epoch + (media_node_id IS NULL)::integer'
+
+const PLACES = new KeyedStatement<MaybePlace & { roomId: string }>(
+  (is) => `SELECT unique_id AS "roomId", ${PLACE} FROM session WHERE unique_id ${is}`,
+)
+const EPOCHS = new KeyedStatement<{ id: string; epoch: number }>(
+  (is) => `SELECT id, ${NEXT_EPOCH} AS epoch FROM session WHERE id ${is}`,
+)
 
 /** The node no longer accepts sessions. */
 export const REFUSED = 'refused'
@@ -97,11 +106,7 @@ export class SessionMediaRepository {
   }
 
   async #placesOf(uniqueSessionIds: string[]): Promise<Map<string, MaybePlace>> {
-    const places = await rows<MaybePlace & { roomId: string }>(
-      this.dataSource.manager,
-      `SELECT unique_id AS "roomId", ${PLACE} FROM session WHERE unique_id = ANY($1)`,
-      [uniqueSessionIds],
-    )
+    const places = await PLACES.rows(this.dataSource.manager, uniqueSessionIds)
     return new Map(places.map((place) => [place.roomId, place]))
   }
 
@@ -121,11 +126,7 @@ export class SessionMediaRepository {
   }
 
   async #mediaEpochs(sessionIds: string[]): Promise<Map<string, number>> {
-    const epochs = await rows<{ id: string; epoch: number }>(
-      this.dataSource.manager,
-      `SELECT id, ${NEXT_EPOCH} AS epoch FROM session WHERE id = ANY($1)`,
-      [sessionIds],
-    )
+    const epochs = await EPOCHS.rows(this.dataSource.manager, sessionIds)
     return new Map(epochs.map(({ id, epoch }) => [id, epoch]))
   }
 
@@ -189,8 +190,8 @@ export class SessionMediaRepository {
         )
         if (!session) return false
         if (this.events.isOn) {
-          const participants = await this.events.participants(manager, 'c.session_id = $1', [session.id])
-          const links = await this.events.links(manager, () => 'p.session_id = $1', [session.id])
+          const participants = await participantsOf(manager, session.id)
+          const links = await linksOfSession(manager, session.id)
           await record(...mediaEnded(session, participants, links, reason, this.clock.now()))
         }
         await execute(manager, 'DELETE FROM stream WHERE session_id = $1', [session.id])

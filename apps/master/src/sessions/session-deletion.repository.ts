@@ -3,6 +3,7 @@ import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { departures, type EventDraft, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type TransactionOptions } from '../events/event-log.js'
+import { linksOfSession, participantsOf } from '../events/event-queries.js'
 import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -10,7 +11,7 @@ import { errorClass, isBatchFault } from '../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
 import { rowsBySession } from '../platform/database/group-read.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
-import { columns } from '../platform/database/sql.js'
+import { columns, rows } from '../platform/database/sql.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { SessionEntity } from './session.entity.js'
 
@@ -75,11 +76,10 @@ const lockBy = (column: string): KeyedStatement<LockedSession> =>
       FROM session s WHERE s.${column} ${is} ORDER BY s.id FOR UPDATE`,
   )
 const LOCK_BY = { id: lockBy('id'), uniqueSessionId: lockBy('unique_id') }
-const PARTICIPANTS = new KeyedStatement<Participant>(
-  (is) => `SELECT c.session_id AS "sessionId", c.id AS "connectionId", c.type = 'IPCAM' AS "isCamera",
-      ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = c.id ORDER BY p.created_at, p.id) AS "streamIds"
-    FROM connection c WHERE c.session_id ${is} AND c.status = 'active' ORDER BY c.active_at, c.id`,
-)
+const PARTICIPANTS = `
+  SELECT c.session_id AS "sessionId", c.id AS "connectionId", c.type = 'IPCAM' AS "isCamera",
+         ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = c.id ORDER BY p.created_at, p.id) AS "streamIds"
+  FROM connection c WHERE c.session_id = ANY($1) AND c.status = 'active' ORDER BY c.active_at, c.id`
 const DELETE = new KeyedStatement((is) => `DELETE FROM session WHERE id ${is}`)
 
 /**
@@ -187,10 +187,7 @@ export class SessionDeletionRepository {
       first.map(({ key }) => key),
     )
     if (locked.length === 0) return []
-    const present = await PARTICIPANTS.rows(
-      manager,
-      locked.map(({ id }) => id),
-    )
+    const present = await rows<Participant>(manager, PARTICIPANTS, [locked.map(({ id }) => id)])
     const bySession = rowsBySession(present)
     return first.flatMap((deletion) => {
       const session = locked.find((row) => row[by] === deletion.key)
@@ -219,8 +216,8 @@ export class SessionDeletionRepository {
     reason: EndReason,
     now: number,
   ): Promise<EventDraft[]> {
-    const participants = await this.events.participants(manager, 'c.session_id = $1', [session.id])
-    const links = await this.events.links(manager, () => 'p.session_id = $1', [session.id])
+    const participants = await participantsOf(manager, session.id)
+    const links = await linksOfSession(manager, session.id)
     return departures(session, participants, links, reason, now)
   }
 }

@@ -5,7 +5,7 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
-import { EventLog, type Manager } from '../events/event-log.js'
+import { EventLog, LOCK_BY_USE, type Manager } from '../events/event-log.js'
 import { type EventDraft, signalSent } from '../events/event-drafts.js'
 import { ClientBudgets } from '../platform/limits/client-budgets.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
@@ -47,7 +47,7 @@ export class SignalsService {
 
   /** Keeps the signals for participants that resume. */
   #storeAll(signals: StoredSignal[]): Promise<number[]> {
-    const sessions = { where: 's.unique_id = ANY($1)', values: [signals.map(({ roomId }) => roomId)] }
+    const sessions = { lock: LOCK_BY_USE, keys: signals.map(({ roomId }) => roomId) }
     return this.events.change(sessions, async (manager, record) => {
       if (this.events.isOn) await record(...(await this.#eventsOf(manager, signals)))
       return this.recent.insert(manager, signals)

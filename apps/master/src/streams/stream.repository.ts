@@ -3,11 +3,13 @@ import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { DataSource, In } from 'typeorm'
 import { type EventDraft, webrtcCreated, webrtcDestroyed } from '../events/event-drafts.js'
-import { EventLog, sessionsOfBatch } from '../events/event-log.js'
+import { EventLog, LOCK_BY_ID, sessionsOfBatch } from '../events/event-log.js'
+import { eventSession, linksOfParticipants, linksWhere } from '../events/event-queries.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { execute, firstRow, rows } from '../platform/database/sql.js'
 import { type SessionIds, sessionsById } from './session-ids.js'
 import { STREAM_INFO } from './stream-columns.js'
@@ -33,6 +35,13 @@ function refusal({ id, maxStreams }: NewStream, existing: ReadonlySet<string>, p
   }
   return new ServiceError('NOT_FOUND', 'the connection has ended', { subject: 'connection' })
 }
+
+const PRESENT = new KeyedStatement<StreamInfo & { sessionId: string }>(
+  (is) => `SELECT p.session_id AS "sessionId", ${STREAM_INFO} FROM stream p
+    WHERE p.session_id ${is} ORDER BY p.created_at, p.id`,
+)
+
+const readLinksOfStreams = linksWhere(() => 'p.id = ANY($1)')
 
 /** The rows of published streams. */
 @Injectable()
@@ -61,7 +70,7 @@ export class StreamRepository {
   async #insertAll(streams: Insertion[]): Promise<(true | Error)[]> {
     const sessionIds = streams.map(({ sessionId }) => sessionId)
     const isAlwaysLocked = streams.some(({ maxStreams }) => maxStreams !== null)
-    const locked = { where: 's.id = ANY($1)', values: [sessionIds], isAlwaysLocked }
+    const locked = { lock: LOCK_BY_ID, keys: sessionIds, isAlwaysLocked }
     const insertedIds = await this.events.change(locked, async (manager, record) => {
       const inserted = new Set(await insertStreams(manager, streams))
       const sessions = this.events.isOn ? await sessionsById(manager, sessionIds) : undefined
@@ -112,13 +121,7 @@ export class StreamRepository {
   }
 
   async #presentIn(sessionIds: string[]): Promise<Map<string, StreamInfo[]>> {
-    const streams = await rows<StreamInfo & { sessionId: string }>(
-      this.dataSource,
-      `SELECT p.session_id AS "sessionId", ${STREAM_INFO} FROM stream p
-       WHERE p.session_id = ANY($1) ORDER BY p.created_at, p.id`,
-      [sessionIds],
-    )
-    return rowsBySession(streams)
+    return rowsBySession(await PRESENT.rows(this.dataSource, sessionIds))
   }
 
   /**
@@ -152,9 +155,9 @@ export class StreamRepository {
 
   #deleteAll(ended: EndedStream[]): Promise<(StreamInfo | 'missing')[]> {
     const sessionIds = ended.map(({ sessionId }) => sessionId)
-    return this.events.change(sessionsOfBatch('s.id = ANY($1)', sessionIds), async (manager, record) => {
+    return this.events.change(sessionsOfBatch(LOCK_BY_ID, sessionIds), async (manager, record) => {
       const ids = ended.map(({ streamId }) => streamId)
-      const links = this.events.isOn ? await this.events.links(manager, () => 'p.id = ANY($1)', [ids]) : []
+      const links = this.events.isOn ? await readLinksOfStreams(manager, ids) : []
       const sessions = this.events.isOn ? await sessionsById(manager, sessionIds) : undefined
       const deleted = new Map(
         (await deleteStreams(manager, ended)).map(({ index, ...stream }) => [ended[index], stream]),
@@ -176,14 +179,10 @@ export class StreamRepository {
   /** Deletes the subscriptions and the streams of a participant, and returns the streams. */
   deleteOf(sessionId: string, connectionId: string, reason: StreamDestroyedReason): Promise<StreamInfo[]> {
     const values = [sessionId, connectionId]
-    return this.events.change({ where: 's.id = $1', values: [sessionId] }, async (manager, record) => {
+    return this.events.change({ lock: LOCK_BY_ID, keys: [sessionId] }, async (manager, record) => {
       if (this.events.isOn) {
-        const session = await this.events.session(manager, sessionId)
-        const links = await this.events.links(
-          manager,
-          (connection) => `p.session_id = $1 AND (p.connection_id = $2 OR ${connection} = $2)`,
-          values,
-        )
+        const session = await eventSession(manager, sessionId)
+        const links = await linksOfParticipants(manager, [connectionId], [sessionId])
         if (session) await record(...links.map((link) => webrtcDestroyed(session, link, reason, this.clock.now())))
       }
       await execute(manager, 'DELETE FROM subscription WHERE connection_id = $1', [connectionId])

@@ -2,7 +2,8 @@ import { ServiceError } from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { type EventDraft, webrtcCreated, webrtcDestroyed, type WebrtcLink } from '../events/event-drafts.js'
-import { EventLog, sessionsOfBatch } from '../events/event-log.js'
+import { EventLog, sessionLock, sessionsOfBatch } from '../events/event-log.js'
+import { linksWhere } from '../events/event-queries.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
@@ -55,8 +56,12 @@ const INSERT_SUBSCRIPTIONS = `
   ON CONFLICT (connection_id, stream_id) DO UPDATE SET created_at = excluded.created_at
   RETURNING connection_id AS "connectionId", stream_id AS "streamId", xmax = 0 AS "isNew"`
 
-/** Condition on the session `s`: it has one of the streams `$1`. */
-const OF_STREAMS = 's.id IN (SELECT session_id FROM stream WHERE id = ANY($1))'
+const LOCK_BY_STREAM = sessionLock(
+  (isStream) => `s.id = ANY(ARRAY(SELECT session_id FROM stream WHERE id ${isStream}))`,
+)
+const readLinks = linksWhere(
+  (receiver) => `p.id = ANY($2) AND p.connection_id <> ${receiver} AND ${receiver} = ANY($1)`,
+)
 
 const streamIdsOf = (keys: readonly SubscriptionKey[]): string[] => keys.map(({ streamId }) => streamId)
 const keyOf = ({ connectionId, streamId }: SubscriptionKey): string => `${connectionId} ${streamId}`
@@ -83,7 +88,7 @@ export class SubscriptionRepository {
   async #insertAll(subscriptions: Insertion[]): Promise<(true | Error)[]> {
     const byKey = new Map(subscriptions.map((subscription) => [keyOf(subscription), subscription]))
     const distinct = [...byKey.values()]
-    const sessions = { where: OF_STREAMS, values: [streamIdsOf(distinct)] }
+    const sessions = { lock: LOCK_BY_STREAM, keys: streamIdsOf(distinct) }
     const keys = await this.events.change(sessions, async (manager, record) => {
       const written = await this.#insertRows(manager, distinct)
       if (this.events.isOn) {
@@ -114,7 +119,7 @@ export class SubscriptionRepository {
   }
 
   async #deleteAll(ended: Traced[]): Promise<boolean[]> {
-    const sessions = sessionsOfBatch(OF_STREAMS, streamIdsOf(ended))
+    const sessions = sessionsOfBatch(LOCK_BY_STREAM, streamIdsOf(ended))
     const deleted = await this.events.change(sessions, async (manager, record) => {
       const links = this.events.isOn ? await this.#links(manager, ended) : new Map<string, SessionLink>()
       const keys = new Set((await deleteRows(manager, ended)).map(keyOf))
@@ -132,11 +137,8 @@ export class SubscriptionRepository {
     if (keys.length === 0) return new Map()
     const streamIds = streamIdsOf(keys)
     const sessions = await sessionsOfStreams(manager, streamIds)
-    const links = await this.events.links(
-      manager,
-      (connection) => `p.id = ANY($2) AND p.connection_id <> ${connection} AND ${connection} = ANY($1)`,
-      [keys.map(({ connectionId }) => connectionId), streamIds],
-    )
+    const receivers = keys.map(({ connectionId }) => connectionId)
+    const links = await readLinks(manager, receivers, streamIds)
     return new Map(
       links.flatMap((link) => {
         const session = sessions.get(link.streamId)

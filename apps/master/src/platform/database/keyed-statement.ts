@@ -1,26 +1,23 @@
 import { prepared } from './prepared-statements.js'
 import { type Queryable, rows } from './sql.js'
 
-/** Completes a condition on the column with the key: of one key or of several. */
-type IsKey = '= $1' | '= ANY($1)'
-
 /**
- * A statement for the rows of one key, as most requests need it, or of several: that for one key is prepared. That for
- * several is not, because a plan that was made for small tables would read all rows of large ones. `text` has further
- * values from `$2`.
+ * A statement for the rows of one key, as most requests need it, or of several: that for one key is prepared. Until
+ * Postgres analyzes a growing table, a kept plan may read all of its rows: only for statements that would then read each
+ * table once, so neither with joins of many rows nor with subqueries for each of many rows. That for several keys is not
+ * prepared. Its first value are the keys, an array of `type`.
  */
 export class KeyedStatement<Row extends object> {
   readonly #ofOne: string
   readonly #ofSeveral: string
 
-  constructor(text: (isKey: IsKey) => string) {
-    this.#ofOne = prepared(text('= $1'))
+  /** `text` gets the condition that a column is one of the keys. */
+  constructor(text: (isKey: string) => string, type: 'text' | 'bytea' = 'text') {
+    this.#ofOne = prepared(text(`= ($1::${type}[])[1]`))
     this.#ofSeveral = text('= ANY($1)')
   }
 
-  rows(queryable: Queryable, keys: readonly string[], ...values: unknown[]): Promise<Row[]> {
-    return keys.length === 1
-      ? rows<Row>(queryable, this.#ofOne, [keys[0], ...values])
-      : rows<Row>(queryable, this.#ofSeveral, [keys, ...values])
+  rows(queryable: Queryable, keys: readonly unknown[], ...values: unknown[]): Promise<Row[]> {
+    return rows<Row>(queryable, keys.length === 1 ? this.#ofOne : this.#ofSeveral, [keys, ...values])
   }
 }

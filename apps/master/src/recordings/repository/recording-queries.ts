@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, IsNull } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { GroupRead, rowsBySession } from '../../platform/database/group-read.js'
+import { KeyedStatement } from '../../platform/database/keyed-statement.js'
 import { firstRow, rows } from '../../platform/database/sql.js'
 import { BEFORE_ALL, PAGE_ROWS, type Position } from '../../platform/http/streamed-list.js'
 import type { NodeBoot } from '../../media-nodes/room-place.js'
@@ -44,6 +45,12 @@ const NOTIFIED_ROLES = {
 /** Condition on `recording r`: it may need a next step. */
 const IS_UNSETTLED = `${IS_UNFINISHED} OR r.removed_at IS NOT NULL`
 export const UNSETTLED_RECORDINGS = `SELECT 1 FROM recording r WHERE ${IS_UNSETTLED}`
+
+const RUNNING = new KeyedStatement<RecordingInfo & { sessionId: string }>(
+  (is) => `SELECT s.id AS "sessionId", r.id, r.properties->>'name' AS name
+    FROM session s JOIN recording r ON r.unique_session_id = s.unique_id
+    WHERE s.id ${is} AND r.status = 'started'`,
+)
 
 /** Reads recordings. */
 @Injectable()
@@ -103,14 +110,7 @@ export class RecordingQueries {
 
   /** Hand-written: every join runs it. */
   async #runningIn(sessionIds: string[]): Promise<Map<string, RecordingInfo[]>> {
-    const recordings = await rows<RecordingInfo & { sessionId: string }>(
-      this.dataSource,
-      `SELECT s.id AS "sessionId", r.id, r.properties->>'name' AS name
-       FROM session s JOIN recording r ON r.unique_session_id = s.unique_id
-       WHERE s.id = ANY($1) AND r.status = 'started'`,
-      [sessionIds],
-    )
-    return rowsBySession(recordings)
+    return rowsBySession(await RUNNING.rows(this.dataSource, sessionIds))
   }
 
   /** Recordings to be stopped because no participant publishes. */
