@@ -12,7 +12,7 @@ export const BENCHMARKS = {
     needs: ['worker', 'nats', 'postgres', 'chromium'],
   },
   rest: {
-    title: 'REST: POST sessions and POST connection, against the same stack answering a constant',
+    title: 'REST: the calls about a session and its connection, against the same stack answering a constant',
     needs: ['nats', 'postgres'],
   },
   scale: {

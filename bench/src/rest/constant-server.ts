@@ -6,8 +6,21 @@ import {
   CreateSessionBody,
   describeIssues,
   type SessionView,
+  UpdateConnectionBody,
 } from '@session-service/contract'
-import { BadRequestException, Body, Controller, HttpCode, Inject, Module, Param, Post } from '@nestjs/common'
+import {
+  BadRequestException,
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Inject,
+  Module,
+  Param,
+  Patch,
+  Post,
+} from '@nestjs/common'
 import type { PipeTransform } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
@@ -49,6 +62,32 @@ class ConstantController {
   ): Promise<ConnectionView> {
     return this.answers.connection
   }
+
+  @Get(':sessionId')
+  async getSession(@Param('sessionId') _sessionId: string): Promise<SessionView> {
+    return this.answers.session
+  }
+
+  @Get(':sessionId/connection/:connectionId')
+  async getConnection(@Param('connectionId') _connectionId: string): Promise<ConnectionView> {
+    return this.answers.connection
+  }
+
+  @Patch(':sessionId/connection/:connectionId')
+  async changeConnection(
+    @Param('connectionId') _connectionId: string,
+    @Body(parsed(UpdateConnectionBody)) _body: UpdateConnectionBody,
+  ): Promise<ConnectionView> {
+    return this.answers.connection
+  }
+
+  @Delete(':sessionId/connection/:connectionId')
+  @HttpCode(204)
+  async deleteConnection(@Param('connectionId') _connectionId: string): Promise<void> {}
+
+  @Delete(':sessionId')
+  @HttpCode(204)
+  async deleteSession(@Param('sessionId') _sessionId: string): Promise<void> {}
 }
 
 @Module({})

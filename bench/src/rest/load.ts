@@ -1,10 +1,13 @@
 import { Client } from 'undici'
 import { serveHelper } from '../helper/serve.js'
-import { LOAD, type LoadResult } from './api.js'
+import { LOAD, type LoadRequest, type LoadResult, type Mix } from './api.js'
 
 const SESSION_BODY = JSON.stringify({ mediaMode: 'ROUTED', recordingMode: 'MANUAL' })
 const CONNECTION_BODY = JSON.stringify({ type: 'WEBRTC', role: 'PUBLISHER', data: '{"user":"Ada"}' })
+const RIGHTS_BODY = JSON.stringify({ role: 'SUBSCRIBER' })
 const ID = /"id":"([^"]+)"/
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /**
  * One application: it sends the next call when the last one is answered. It uses undici's low-level `dispatch`, which
@@ -21,29 +24,42 @@ class Caller {
     this.#client = new Client(url, { pipelining: 1 })
   }
 
-  async runUntil(end: number): Promise<void> {
+  async runUntil(end: number, mix: Mix): Promise<void> {
     while (performance.now() < end) {
-      const [, id] = ID.exec(await this.#post('/service/api/sessions', SESSION_BODY)) ?? []
-      if (id === undefined) throw new Error('the answer to POST sessions has no id')
-      await this.#post(`/service/api/sessions/${id}/connection`, CONNECTION_BODY)
+      const session = await this.#create('/service/api/sessions', SESSION_BODY)
+      const connection = await this.#create(`${session}/connection`, CONNECTION_BODY)
+      if (mix === 'creation') continue
+      await this.#call('GET', session)
+      await this.#call('GET', connection)
+      await this.#call('PATCH', connection, RIGHTS_BODY)
+      await this.#call('DELETE', connection)
+      await this.#call('DELETE', session)
     }
     await this.#client.close()
   }
 
-  #post(path: string, body: string): Promise<string> {
+  /** Returns the path of what was created. */
+  async #create(path: string, body: string): Promise<string> {
+    const [, id] = ID.exec(await this.#call('POST', path, body)) ?? []
+    if (id === undefined) throw new Error(`the answer to POST ${path} has no id`)
+    return `${path}/${id}`
+  }
+
+  #call(method: Method, path: string, body: string | null = null): Promise<string> {
+    const headers = body === null ? this.headers : { ...this.headers, 'content-type': 'application/json' }
     return new Promise((resolve, reject) => {
       let status = 0
       let text = ''
       this.#client.dispatch(
-        { method: 'POST', path, headers: this.headers, body },
+        { method, path, headers, body },
         {
           onRequestStart: () => undefined,
           onResponseStart: (_, code) => void (status = code),
           onResponseData: (_, chunk) => void (text += chunk.toString()),
           onResponseEnd: () => {
             this.calls++
-            if (status === 200) resolve(text)
-            else reject(new Error(`POST ${path} answered ${status}: ${text}`))
+            if (status === 200 || status === 204) resolve(text)
+            else reject(new Error(`${method} ${path} answered ${status}: ${text}`))
           },
           onResponseError: (_, error) => reject(error),
         },
@@ -52,16 +68,13 @@ class Caller {
   }
 }
 
-async function run(url: string, secret: string, connections: number, seconds: number): Promise<LoadResult> {
+async function run({ url, secret, connections, seconds, mix }: LoadRequest): Promise<LoadResult> {
   const authorization = `Basic ${Buffer.from(`SERVICEAPP:${secret}`).toString('base64')}`
-  const headers = { authorization, 'content-type': 'application/json' }
-  const callers = Array.from({ length: connections }, () => new Caller(url, headers))
+  const callers = Array.from({ length: connections }, () => new Caller(url, { authorization }))
   const started = performance.now()
-  await Promise.all(callers.map((caller) => caller.runUntil(started + seconds * 1000)))
+  await Promise.all(callers.map((caller) => caller.runUntil(started + seconds * 1000, mix)))
   const ended = performance.now()
   return { calls: callers.reduce((sum, { calls }) => sum + calls, 0), seconds: (ended - started) / 1000 }
 }
 
-serveHelper(LOAD, {
-  run: ({ url, secret, connections, seconds }) => run(url, secret, connections, seconds),
-})
+serveHelper(LOAD, { run })

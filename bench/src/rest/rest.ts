@@ -1,14 +1,15 @@
 import { type Stack, startStack } from '@session-service/testing'
 import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/benchmark.js'
+import type { Comparison } from '../figures/comparison.js'
 import { cpuSeconds, cpuSecondsOfTrees } from '../figures/cpu.js'
 import { interleave, type Pairs } from '../figures/interleave.js'
 import { Helper } from '../helper/helper.js'
-import { CONSTANT_SERVER, LOAD } from './api.js'
+import { CONSTANT_SERVER, LOAD, type Mix } from './api.js'
 
 const CONNECTIONS = 50
 const WARM_UP_S = 5
 const PLANS = { quick: { pairs: 5, seconds: 4 }, full: { pairs: 9, seconds: 10 } }
-const AIM = 0.5
+const AIMS = { creation: 0.5, life: 0.15 } satisfies Record<Mix, number>
 
 interface Run {
   callsPerSecond: number
@@ -23,7 +24,7 @@ interface Sides {
   constantUrl: string
 }
 
-/** Compares `POST sessions` and `POST connection` with the same HTTP stack answering a constant. */
+/** Compares the calls about a session and its connection with the same HTTP stack answering a constant. */
 export const rest: Benchmark = {
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
@@ -48,35 +49,42 @@ async function measure(sides: Sides, { quick, log }: BenchmarkOptions): Promise<
   const [master] = stack.masters
   const databasePid = stack.postgres.server?.pid
   if (!master) throw new Error('the stack has no master')
-  const ours = (duration: number) => loadOn(sides, { url: stack.masterUrl, pid: master.pid, databasePid }, duration)
-  const reference = (duration: number) => loadOn(sides, { url: constantUrl, pid: constant.pid }, duration)
-  for (const warmUp of [ours, reference]) await warmUp(WARM_UP_S)
-  const results = await interleave(pairs, {
-    ours: async () => logged(await ours(seconds), 'master  ', log),
-    reference: async () => logged(await reference(seconds), 'constant', log),
-  })
+  const load = (server: Server) => (mix: Mix, duration: number) => loadOn(sides, server, mix, duration)
+  const ours = load({ url: stack.masterUrl, pid: master.pid, databasePid })
+  const reference = load({ url: constantUrl, pid: constant.pid })
+  const compared = async (mix: Mix) => {
+    for (const warmUp of [ours, reference]) await warmUp(mix, WARM_UP_S)
+    return interleave(pairs, {
+      ours: async () => logged(await ours(mix, seconds), `${mix}: master  `, log),
+      reference: async () => logged(await reference(mix, seconds), `${mix}: constant`, log),
+    })
+  }
+  const [creation, life] = [await compared('creation'), await compared('life')]
   const durable = await stack.postgres.query(
     `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit`,
   )
   return {
     names: { ours: 'master', reference: 'constant' },
     settings: { pairs, seconds, connections: CONNECTIONS, ...durable[0] },
-    ...figures(results),
+    comparisons: [...comparisons('creation', creation), ...comparisons('life', life)],
+    notes: [databaseNote('creation', creation), databaseNote('life', life)],
   }
 }
 
-async function loadOn(
-  { load, stack }: Sides,
-  server: { url: string; pid: number; databasePid?: number | undefined },
-  seconds: number,
-): Promise<Run> {
+interface Server {
+  url: string
+  pid: number
+  databasePid?: number | undefined
+}
+
+async function loadOn({ load, stack }: Sides, server: Server, mix: Mix, seconds: number): Promise<Run> {
   const read = () => ({
     server: cpuSeconds(server.pid),
     database: server.databasePid === undefined ? 0 : cpuSecondsOfTrees([server.databasePid]),
   })
   const before = read()
   const { url } = server
-  const done = await load.call('run', { url, secret: stack.secret, connections: CONNECTIONS, seconds })
+  const done = await load.call('run', { url, secret: stack.secret, connections: CONNECTIONS, seconds, mix })
   const after = read()
   const perCall = (cpu: number): number => (cpu / done.calls) * 1e6
   return {
@@ -91,16 +99,15 @@ function logged(run: Run, name: string, log: (line: string) => void): Run {
   return run
 }
 
-function figures({ ours, reference }: Pairs<Run>): Pick<BenchmarkResult, 'comparisons' | 'notes'> {
+function comparisons(mix: Mix, { ours, reference }: Pairs<Run>): Comparison[] {
   const both = (of: (run: Run) => number) => ({ ours: ours.map(of), reference: reference.map(of) })
-  const database = ours.map((run) => run.databaseMicroseconds)
-  return {
-    comparisons: [
-      { figure: 'calls per second', ...both((run) => run.callsPerSecond), aim: { least: AIM } },
-      { figure: "server's CPU, µs per call", ...both((run) => run.serverMicroseconds) },
-    ],
-    notes: [
-      `Postgres used ${Math.min(...database).toFixed(0)} to ${Math.max(...database).toFixed(0)} µs of CPU per call`,
-    ],
-  }
+  return [
+    { figure: `${mix}: calls per second`, ...both((run) => run.callsPerSecond), aim: { least: AIMS[mix] } },
+    { figure: `${mix}: server's CPU, µs per call`, ...both((run) => run.serverMicroseconds) },
+  ]
+}
+
+function databaseNote(mix: Mix, { ours }: Pairs<Run>): string {
+  const used = ours.map((run) => run.databaseMicroseconds)
+  return `${mix}: Postgres used ${Math.min(...used).toFixed(0)} to ${Math.max(...used).toFixed(0)} µs of CPU per call`
 }
