@@ -6,6 +6,7 @@ import { MASTER_ID } from '../platform/config/configuration.module.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { PlacementLedger } from './placement-ledger.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
+import { RefusalLog } from './refusal-log.js'
 import { type Refused, REFUSALS, selectNode } from './select-node.js'
 
 const SESSION_COST = costOf(EXPECTED_SESSION)
@@ -15,7 +16,7 @@ const OUTCOMES = ['placed', 'withdrawn', 'none'] as const
 /** Selects a media node for a session without one, by the load that all masters have placed. */
 @Injectable()
 export class NodeSelection implements OnApplicationShutdown {
-  readonly #logger = new Logger(NodeSelection.name)
+  readonly #log = new RefusalLog(new Logger(NodeSelection.name))
   readonly #ledger = new PlacementLedger()
   readonly #subscription: BusSubscription
   readonly #placements = metrics.counter('placements_total', {
@@ -93,7 +94,7 @@ export class NodeSelection implements OnApplicationShutdown {
     this.#placements.inc({ outcome: 'none' })
     for (const { refusal } of refused) this.#refusals.inc({ reason: refusal })
     const reasons = refused.map(({ nodeId, refusal }) => `${nodeId} ${refusal}`).join(', ')
-    this.#logger.warn(`no media node available for a session: ${reasons || 'there is none'}`)
+    this.#log.warn(`no media node available for a session: ${reasons || 'there is none'}`)
     return new ServiceError('NO_CAPACITY', `no media node available: ${summary(refused)}`)
   }
 }
