@@ -32,27 +32,32 @@ beforeEach(async () => {
 const remaining = async (): Promise<unknown[]> =>
   (await database.query('SELECT id FROM session ORDER BY id')).map(({ id }) => id)
 
-it('ends the sessions of one moment in one transaction, each once and with its own events', async () => {
+it('ends the empty sessions of one moment in one transaction, and each session once and with its own events', async () => {
+  await insertSession(database, 'd')
   const ended = await Promise.all([
+    deletions.delete('d', 'sessionClosedByServer'),
     deletions.delete('b', 'sessionClosedByServer'),
     deletions.delete('a', 'sessionClosedByServer'),
     deletions.delete('b', 'sessionClosedByServer'),
     deletions.delete('unknown', 'sessionClosedByServer'),
   ])
   expect(ended.map((session) => [session?.id, session?.participants.map(({ connectionId }) => connectionId)])).toEqual([
+    ['d', []],
     ['b', []],
     ['a', ['alice', 'bob']],
     [undefined, undefined],
     [undefined, undefined],
   ])
   const events = await database.query('SELECT session_key AS key, name, xmin::text FROM outbox ORDER BY position')
+  // One with participants is deleted after the others, in a transaction of its own.
   expect(events.map(({ key, name }) => `${String(key)} ${String(name)}`)).toEqual([
+    'd_1 sessionDestroyed',
     'b_1 sessionDestroyed',
     'a_1 participantLeft',
     'a_1 participantLeft',
     'a_1 sessionDestroyed',
   ])
-  expect(new Set(events.map(({ xmin }) => xmin)).size).toBe(1)
+  expect(new Set(events.map(({ xmin }) => xmin)).size).toBe(2)
   expect(await remaining()).toEqual(['c'])
 })
 

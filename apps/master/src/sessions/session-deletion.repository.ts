@@ -66,6 +66,9 @@ const UNCONDITIONAL = { condition: () => true, traceContext: null }
 const isWithoutClients = (participants: ClosedSession['participants']): boolean =>
   participants.every(({ isCamera }) => isCamera)
 
+/** Kept: there is no such session, or it does not meet the condition. Populated: it has to be deleted alone. */
+type Outcome = ClosedSession | 'kept' | 'populated'
+
 /** What `key` is. */
 type Key = 'id' | 'uniqueSessionId'
 
@@ -83,19 +86,19 @@ const PARTICIPANTS = `
 const DELETE = new KeyedStatement((is) => `DELETE FROM session WHERE id ${is}`)
 
 /**
- * Deletes sessions with their connections and streams. Hand-written: the statements lock the session's row. Those that
- * end at the same moment are deleted in one transaction. Each deletion gives undefined when there is no such session.
+ * Deletes sessions with their connections and streams. Hand-written: the statements lock the session's row. Those
+ * without participants that end at the same moment are deleted in one transaction. Each deletion gives undefined when there is no such session.
  */
 @Injectable()
 export class SessionDeletionRepository {
-  readonly #deletions: { [K in Key]: GroupCommit<Deletion, ClosedSession | 'kept'> }
+  readonly #deletions: { [K in Key]: GroupCommit<Deletion, Outcome> }
 
   constructor(
     private readonly events: EventLog,
     private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
   ) {
-    const by = (key: Key): GroupCommit<Deletion, ClosedSession | 'kept'> =>
+    const by = (key: Key): GroupCommit<Deletion, Outcome> =>
       new GroupCommit('end', (deletions) => this.#deleteAll(key, deletions), isSessionFault, MOST_DELETED)
     this.#deletions = { id: by('id'), uniqueSessionId: by('uniqueSessionId') }
   }
@@ -118,7 +121,7 @@ export class SessionDeletionRepository {
   ): Promise<ClosedSession | undefined> {
     const deletion = { ...UNCONDITIONAL, key, epoch, reason, departure: reason }
     const [deleted] = await this.#deleteAll('uniqueSessionId', [deletion], { after })
-    return deleted === 'kept' ? undefined : deleted
+    return typeof deleted === 'object' ? deleted : undefined
   }
 
   /** Deletes the session unless it has participants other than cameras. */
@@ -155,27 +158,32 @@ export class SessionDeletionRepository {
   ): Promise<ClosedSession | undefined> {
     const traceContext = currentTraceparent() ?? null
     const deletion = { ...UNCONDITIONAL, traceContext, departure: given.reason, ...given }
-    const deleted = await this.#deletions[by].add(deletion)
-    return deleted === 'kept' ? undefined : deleted
+    const first = await this.#deletions[by].add(deletion)
+    const [deleted] = first === 'populated' ? await this.#deleteAll(by, [deletion]) : [first]
+    return typeof deleted === 'object' ? deleted : undefined
   }
 
-  #deleteAll(by: Key, deletions: Deletion[], options: TransactionOptions = {}): Promise<(ClosedSession | 'kept')[]> {
+  /** Of several sessions only those without participants, because the events of many participants take long. */
+  #deleteAll(by: Key, deletions: Deletion[], options: TransactionOptions = {}): Promise<Outcome[]> {
     return this.events.transaction(async (manager, record) => {
-      const closed = new Map<Deletion, ClosedSession>()
-      const [events, now]: [EventDraft[], number] = [[], this.clock.now()]
-      for (const ending of await this.#lock(manager, by, deletions)) {
+      const endings = await this.#lock(manager, by, deletions)
+      const populated = deletions.length > 1 ? endings.filter(({ participants }) => participants.length > 0) : []
+      const [closed, now] = [new Map<Deletion, ClosedSession>(), this.clock.now()]
+      const events: EventDraft[] = []
+      for (const ending of endings.filter((one) => !populated.includes(one))) {
         const { deletion, session, participants } = ending
         const { id, uniqueSessionId, createdAt } = session
         const ended = await this.endHooks.end(manager, uniqueSessionId, deletion.reason, now)
         if (this.events.isOn) events.push(...(await this.#eventsOf(manager, ending, ended.events, now)))
-        const place = placeOf(session) ?? null
         const { recordingIds } = ended
+        const place = placeOf(session) ?? null
         closed.set(deletion, { id, uniqueSessionId, createdAt, place, participants, recordingIds })
       }
       await record(...events)
       const ids = [...closed.values()].map(({ id }) => id)
       if (ids.length > 0) await DELETE.rows(manager, ids)
-      return deletions.map((deletion) => closed.get(deletion) ?? 'kept')
+      const later = new Set(populated.map(({ deletion }) => deletion.key))
+      return deletions.map((deletion) => closed.get(deletion) ?? (later.has(deletion.key) ? 'populated' : 'kept'))
     }, options)
   }
 
