@@ -40,7 +40,7 @@ const WHOLE_SESSION = `${SESSION_ROW},
   ) AS connections`
 
 /** Sessions that one statement reads, and such statements at the same time: each may have many connections. */
-const READ_TOGETHER = { keys: 10, reads: 4 }
+const READ_TOGETHER = { keys: 20, reads: 4 }
 
 /** Reads sessions with their connections for the REST API. */
 @Injectable()
