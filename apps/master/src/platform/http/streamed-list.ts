@@ -72,7 +72,8 @@ export async function streamedList<R extends Position>(options: StreamedListOpti
   const { items, count } = options.names ?? CONTENT
   if (first.rows < PAGE_ROWS && first.json.length < SMALL) {
     const whole = Buffer.from(`{"${items}":[${first.json.toString()}],"${count}":${first.rows}}`)
-    return new StreamableFile(whole, { type: JSON_TYPE, length: whole.length })
+    // Not the buffer itself, whose length would be sent: for clients of version 2, names in it are replaced.
+    return new StreamableFile(Readable.from([whole], { objectMode: false }), { type: JSON_TYPE })
   }
   return new StreamableFile(Readable.from(pieces(first, options), { objectMode: false }), { type: JSON_TYPE })
 }
