@@ -29,7 +29,7 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
   #readers: PeriodicReader[] = []
   #statement: string
   #interval: AlignedInterval | undefined
-  #isTicking = false
+  #ticking: Promise<void> | undefined
   #isReading = true
 
   constructor(
@@ -51,7 +51,9 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
     this.#readers = [...providersWith<PeriodicReader>(this.discovery, PeriodicRead), this.scheduler]
     const selects = this.#readers.map(({ periodicRead }) => periodicRead)
     this.#statement = periodicStatement(this.membership.renewal, selects)
-    this.#interval = new AlignedInterval(() => void this.#tick(), TICK_MS)
+    this.#interval = new AlignedInterval(() => {
+      this.#ticking ??= this.#tick().finally(() => (this.#ticking = undefined))
+    }, TICK_MS)
   }
 
   /** The membership continues until the shutdown is complete: the clients move to other masters meanwhile. */
@@ -61,19 +63,18 @@ export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModu
 
   async onApplicationShutdown(): Promise<void> {
     this.#interval?.stop()
+    // A report in flight could be written after this master has left, and make it look alive again.
+    await this.#ticking
     await this.membership.leave().catch(() => undefined)
   }
 
   async #tick(): Promise<void> {
-    if (this.#isTicking) return
-    this.#isTicking = true
     this.#interval?.every(this.membership.isResting ? RESTING_TICK_MS : TICK_MS)
     try {
       await this.#exchange()
     } catch (error) {
       this.#logger.warn({ err: error }, 'the state of the cluster could not be read')
     }
-    this.#isTicking = false
   }
 
   async #exchange(): Promise<void> {
