@@ -48,6 +48,17 @@ interface Deletion {
   traceContext: string | null
 }
 
+/** Without a condition, and with the same reason for its participants, unless others are given. */
+type GivenDeletion = Pick<Deletion, 'key' | 'reason'> & Partial<Deletion>
+
+/** In the trace of the current request. */
+const deletionOf = (given: GivenDeletion): Deletion => ({
+  departure: given.reason,
+  condition: () => true,
+  traceContext: currentTraceparent() ?? null,
+  ...given,
+})
+
 /** A session that a deletion ends, with its participants. */
 interface Ending {
   deletion: Deletion
@@ -60,8 +71,6 @@ const MOST_DELETED = 50
 
 /** A session that is locked, or that cannot be deleted for its own reason, must not keep the others of its batch. */
 const isSessionFault = (error: unknown): boolean => isBatchFault(error) || ['lock', 'other'].includes(errorClass(error))
-
-const UNCONDITIONAL = { condition: () => true, traceContext: null }
 
 const isWithoutClients = (participants: ClosedSession['participants']): boolean =>
   participants.every(({ isCamera }) => isCamera)
@@ -87,7 +96,8 @@ const DELETE = new KeyedStatement((is) => `DELETE FROM session WHERE id ${is}`)
 
 /**
  * Deletes sessions with their connections and streams. Hand-written: the statements lock the session's row. Those
- * without participants that end at the same moment are deleted in one transaction. Each deletion gives undefined when there is no such session.
+ * without participants that end at the same moment are deleted in one transaction. Each deletion gives undefined when
+ * there is no such session.
  */
 @Injectable()
 export class SessionDeletionRepository {
@@ -119,8 +129,7 @@ export class SessionDeletionRepository {
     reason: DisconnectReason,
     { after }: TransactionOptions,
   ): Promise<ClosedSession | undefined> {
-    const deletion = { ...UNCONDITIONAL, key, epoch, reason, departure: reason }
-    const [deleted] = await this.#deleteAll('uniqueSessionId', [deletion], { after })
+    const [deleted] = await this.#deleteAll('uniqueSessionId', [deletionOf({ key, epoch, reason })], { after })
     return typeof deleted === 'object' ? deleted : undefined
   }
 
@@ -152,12 +161,8 @@ export class SessionDeletionRepository {
     })
   }
 
-  async #delete(
-    by: Key,
-    given: Pick<Deletion, 'key' | 'reason'> & Partial<Deletion>,
-  ): Promise<ClosedSession | undefined> {
-    const traceContext = currentTraceparent() ?? null
-    const deletion = { ...UNCONDITIONAL, traceContext, departure: given.reason, ...given }
+  async #delete(by: Key, given: GivenDeletion): Promise<ClosedSession | undefined> {
+    const deletion = deletionOf(given)
     const first = await this.#deletions[by].add(deletion)
     const [deleted] = first === 'populated' ? await this.#deleteAll(by, [deletion]) : [first]
     return typeof deleted === 'object' ? deleted : undefined
