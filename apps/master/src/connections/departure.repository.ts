@@ -10,7 +10,7 @@ import { EventLog, inTrace, type Manager } from '../events/event-log.js'
 import { linksOfParticipants } from '../events/event-queries.js'
 import type { Absence, RemovedConnection } from './connection.records.js'
 import { EmptySessions } from './empty-sessions.js'
-import { type Leaver, leaverEvents, type LockedSession, lockSessions } from './leavers.js'
+import { leaverEvents, leaversOf, type LockedSession, lockSessions } from './leavers.js'
 
 /** Connections that one transaction removes at most: it holds the locks of all their sessions. */
 const MOST_REMOVED = 100
@@ -92,7 +92,8 @@ export class DepartureRepository {
       if (sessions.size === 0) return items.map(() => 'gone')
       const links = this.events.isOn ? await linksOfParticipants(manager, ids, [...sessions.keys()]) : []
       const deleted = await deleteConnections(manager, items)
-      await record(...leaverEvents(leaversOf(deleted, items), sessions, links, this.clock.now()))
+      const participants = deleted.filter(({ status }) => status === 'active')
+      await record(...leaverEvents(leaversOf(participants, items), sessions, links, this.clock.now()))
       const results: (RemovedConnection | 'gone')[] = items.map(() => 'gone')
       for (const row of deleted) {
         const session = sessions.get(row.sessionId)
@@ -118,14 +119,6 @@ const deleteConnections = (manager: Manager, items: readonly Departure[]): Promi
     items.map(({ only }) => only),
     items.map((item) => item.sessionId),
   )
-
-/** None of connections that are no participants. */
-const leaversOf = (deleted: readonly DeletedRow[], items: readonly Departure[]): Leaver[] =>
-  deleted.flatMap((row) => {
-    const item = items[row.index]
-    if (row.status !== 'active' || !item) return []
-    return [{ participant: row, reason: item.reason, traceContext: item.traceContext }]
-  })
 
 const removedConnection = (
   { connectionId, status, streamIds }: DeletedRow,

@@ -40,6 +40,16 @@ export async function lockSessions(
   return new Map(locked.map((session) => [session.id, session]))
 }
 
+/** Participants with the requests that remove them; `index` is that of the request. */
+export const leaversOf = (
+  participants: readonly (Leaver['participant'] & { index: number })[],
+  requests: readonly Omit<Leaver, 'participant'>[],
+): Leaver[] =>
+  participants.flatMap((participant) => {
+    const request = requests[participant.index]
+    return request ? [{ participant, reason: request.reason, traceContext: request.traceContext }] : []
+  })
+
 /** The events of participants that leave one after another, each with the media that ends with it. */
 export function leaverEvents(
   leavers: readonly Leaver[],

@@ -9,7 +9,7 @@ import { GroupCommit } from '../platform/database/group-commit.js'
 import { execute, rows } from '../platform/database/sql.js'
 import type { TokenRelease } from './connection.records.js'
 import { EmptySessions } from './empty-sessions.js'
-import { type Leaver, leaverEvents, lockSessions } from './leavers.js'
+import { leaverEvents, leaversOf, lockSessions } from './leavers.js'
 import { RECORDER_AWAITED_S } from './recorder.repository.js'
 
 const NOTHING_ENDED: TokenRelease = { place: null, sessionEnded: false, recordingIds: [] }
@@ -20,6 +20,7 @@ const MOST_RELEASED = 100
 
 interface FailedJoin {
   connectionId: string
+  reason: typeof REASON
   traceContext: string | null
 }
 
@@ -78,7 +79,7 @@ export class TokenReleaseRepository {
    * recorded session that is empty now ends as with its last participant. A session that had no participant before stays.
    */
   release(connectionId: string): Promise<TokenRelease> {
-    return this.#releases.add({ connectionId, traceContext: currentTraceparent() ?? null })
+    return this.#releases.add({ connectionId, reason: REASON, traceContext: currentTraceparent() ?? null })
   }
 
   #releaseAll(failed: FailedJoin[]): Promise<TokenRelease[]> {
@@ -89,7 +90,8 @@ export class TokenReleaseRepository {
       if (sessions.size === 0) return results
       const links = this.events.isOn ? await linksOfParticipants(manager, ids, [...sessions.keys()]) : []
       const released = await releaseTokens(manager, ids)
-      await record(...leaverEvents(leaversOf(released, failed), sessions, links, this.clock.now()))
+      const participants = released.filter(({ wasActive }) => wasActive)
+      await record(...leaverEvents(leaversOf(participants, failed), sessions, links, this.clock.now()))
       // Connections of recorders do not keep a session.
       const visible = released.filter(({ isHidden }) => !isHidden)
       for (const [id, { index }] of await this.#emptied(manager, visible)) {
@@ -119,12 +121,6 @@ export class TokenReleaseRepository {
 /** In the order of the failed joins. */
 const releaseTokens = (manager: Manager, connectionIds: readonly string[]): Promise<ReleasedRow[]> =>
   rows<ReleasedRow>(manager, RELEASE, [connectionIds, RECORDER_AWAITED_S])
-
-/** None of connections that are no participants. */
-const leaversOf = (released: readonly ReleasedRow[], failed: readonly FailedJoin[]): Leaver[] =>
-  released
-    .filter(({ wasActive }) => wasActive)
-    .map((row) => ({ participant: row, reason: REASON, traceContext: failed[row.index]?.traceContext ?? null }))
 
 /** The maximum duration of a session that no participant has joined does not run: a session that was left has ended. */
 async function forgetStarts(manager: Manager, sessionIds: readonly string[]): Promise<void> {

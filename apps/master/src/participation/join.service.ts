@@ -4,6 +4,7 @@ import { AdmissionRepository } from '../connections/admission.repository.js'
 import type { Participant } from '../connections/connection.records.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
 import { TokenReleaseRepository } from '../connections/token-release.repository.js'
+import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { RoomPlacement } from '../placement/room-placement.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
@@ -27,6 +28,7 @@ export class JoinService {
     private readonly participants: ParticipantRepository,
     private readonly tokenReleases: TokenReleaseRepository,
     private readonly sessions: SessionsService,
+    private readonly mediaNodes: MediaNodesService,
     private readonly placement: RoomPlacement,
     private readonly broadcast: SessionBroadcast,
     private readonly locations: LocationsService,
@@ -49,7 +51,7 @@ export class JoinService {
 
   /** Without a media node no token is taken: backends and others would see a participant that comes and goes. */
   async #requireNodes(hash: Buffer): Promise<void> {
-    if (this.placement.hasNodes() || !(await this.admissions.isValid(hash))) return
+    if (this.mediaNodes.hasNodes() || !(await this.admissions.isValid(hash))) return
     throw this.placement.noNodes()
   }
 

@@ -45,11 +45,6 @@ export class NodeSelection implements OnApplicationShutdown {
     return this.mediaNodes.members().some((heartbeat) => heartbeat.nodeId !== nodeId && heartbeat.status === 'running')
   }
 
-  /** Whether the cluster has any media node. */
-  hasNodes(): boolean {
-    return this.mediaNodes.hasNodes()
-  }
-
   /**
    * Selects a node for a new session and counts the placement at once.
    * @throws ServiceError NO_CAPACITY, with the reasons in its message

@@ -19,11 +19,6 @@ export class RoomPlacement {
     private readonly selection: NodeSelection,
   ) {}
 
-  /** Whether the cluster has any media node; without one no participant can join. */
-  hasNodes(): boolean {
-    return this.selection.hasNodes()
-  }
-
   /** The error of joins while the cluster has no media node. */
   noNodes(): ServiceError {
     return this.selection.noCapacity([])
