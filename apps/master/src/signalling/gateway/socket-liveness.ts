@@ -20,6 +20,8 @@ export class SocketLiveness implements BeforeApplicationShutdown {
   readonly #logger = new Logger(SocketLiveness.name)
   #isHandingOver = false
   readonly #departures = new Set<NodeJS.Timeout>()
+  /** The orphaned sockets of the last check. */
+  #orphans = new Set<ClientSocket>()
 
   constructor(
     private readonly presence: ParticipantPresence,
@@ -99,15 +101,24 @@ export class SocketLiveness implements BeforeApplicationShutdown {
     })
   }
 
-  /** Closes sockets whose participants are no longer in the database as this master's: a message was lost. */
+  /**
+   * Closes sockets whose participants are no longer in the database as this master's: a message was lost. The first check
+   * that finds one only notes it, because the message with the reason follows the change of the database.
+   */
   @Job({ name: 'orphaned sockets', scope: 'every master', everyMs: ALIGN_EVERY_MS })
   async dropOrphans(): Promise<void> {
+    const before = this.#orphans
+    this.#orphans = new Set()
     const held = new Map<string, ClientSocket>()
     for (const socket of this.sockets.all()) if (socket.participant) held.set(socket.participant.connectionId, socket)
     if (held.size === 0) return
     for (const connectionId of await this.deadlines.orphans([...held.keys()], this.masterId)) {
       const socket = held.get(connectionId)
       if (!socket?.participant || !this.sockets.isCurrent(socket)) continue
+      if (!before.has(socket)) {
+        this.#orphans.add(socket)
+        continue
+      }
       this.sockets.detach(socket.participant.roomId, connectionId, socket)
       socket.end('networkDisconnect')
     }
