@@ -20,6 +20,8 @@ describe('translateDatabaseError', () => {
     '40001',
     '53300',
     '53100',
+    '58000',
+    '58030',
     'ECONNREFUSED',
     'ETIMEDOUT',
   ])('translates %s to UNAVAILABLE, also as a cause', (code) => {

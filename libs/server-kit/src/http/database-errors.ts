@@ -4,10 +4,10 @@ import { ServiceError } from '@session-service/contract'
 export type ErrorTranslator = (error: unknown) => ServiceError | undefined
 
 /**
- * SQLSTATE: connection lost, out of resources, shutting down, statement or lock timed out, deadlock or another conflict
- * of transactions, which are rolled back and may be retried.
+ * SQLSTATE: connection lost, out of resources, shutting down, failure of a disk or the system, statement or lock timed
+ * out, deadlock or another conflict of transactions, which are rolled back and may be retried.
  */
-const SQLSTATE_UNAVAILABLE = /^(08...|53...|55P03|57P0[1-3]|57014|40P01|40001)$/
+const SQLSTATE_UNAVAILABLE = /^(08...|53...|580[03]0|55P03|57P0[1-3]|57014|40P01|40001)$/
 /** SQLSTATE: a byte sequence or a JSON escape, such as NUL, that text cannot hold. A schema should reject it before. */
 const SQLSTATE_BAD_TEXT: ReadonlySet<string> = new Set(['22021', '22P05'])
 const SOCKET_UNAVAILABLE: ReadonlySet<string> = new Set([

@@ -13,6 +13,7 @@ describe('the class of a failed query', () => {
     ['a value that is too long', failed('22001'), 'data'],
     ['a duplicate key', failed('23505'), 'constraint'],
     ['too many connections', failed('53300'), 'resources'],
+    ['a disk that does not work', failed('58030'), 'resources'],
     ['a server that shuts down', failed('57P01'), 'connection'],
     ['a refused connection', failed('ECONNREFUSED'), 'connection'],
     ['a lost connection', failed(undefined, 'Connection terminated unexpectedly'), 'connection'],

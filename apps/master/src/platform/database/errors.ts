@@ -19,6 +19,7 @@ const CLASSES = [
   ['22', 'data'],
   ['23', 'constraint'],
   ['53', 'resources'],
+  ['58', 'resources'],
   ['08', 'connection'],
   ['57', 'connection'],
 ] as const
