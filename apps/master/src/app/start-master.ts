@@ -13,7 +13,14 @@ import { currentGeneration, earlierSets, mayRollBack } from '../api/configuratio
 import { type Instance, Lifecycle } from '../platform/config/lifecycle.js'
 import { VERSION } from '../platform/config/version.js'
 import { SignallingGateway } from '../signalling/gateway/signalling.gateway.js'
-import { closeOpened, openDatabase, startApplication, type StartContext, untilReachable } from './start-application.js'
+import {
+  closeOpened,
+  openDatabase,
+  startApplication,
+  type StartContext,
+  type StartedApplication,
+  untilReachable,
+} from './start-application.js'
 import { recordServed } from './record-served.js'
 import { runAsOptions } from './run-as-options.js'
 import { serveWithFallback } from './serve-with-fallback.js'
@@ -56,24 +63,32 @@ async function buildInstance(context: StartContext): Promise<Instance> {
       isBlamed: (error) => !signal.aborted && translateDatabaseError(error)?.code !== 'UNAVAILABLE',
       logger,
     })
-    const { app, infrastructure } = served.instance
     opened.use(served.instance.opened)
     await recordServed(served, logger)
-    const { config, masterId } = infrastructure
+    const { config, masterId } = served.instance.infrastructure
     logger.log(`master ${masterId} serves ${config.SERVICE_PUBLICURL}`)
-    return {
-      close: async () => {
-        app.get(OpsService).setDraining()
-        await sleep(Math.max(config.SERVICE_SHUTDOWN_DELAY * 1_000, MIN_SHUTDOWN_DELAY_MS))
-        // Before Nest waits for the operations in progress, which may take long.
-        await app.get(SignallingGateway).closeAllSockets()
-        await opened.disposeAsync()
-      },
-    }
+    return { close: () => shutDown(served.instance, opened, logger) }
   } catch (error) {
     await closeOpened(opened, logger)
     throw error
   }
+}
+
+async function shutDown(
+  { app, infrastructure }: StartedApplication,
+  opened: AsyncDisposableStack,
+  logger: StartContext['logger'],
+): Promise<void> {
+  const { config, masterId } = infrastructure
+  const delayMs = Math.max(config.SERVICE_SHUTDOWN_DELAY * 1_000, MIN_SHUTDOWN_DELAY_MS)
+  logger.log(`master ${masterId} shuts down: it is not ready, and closes its client sockets after ${delayMs} ms`)
+  app.get(OpsService).setDraining()
+  await sleep(delayMs)
+  // Before Nest waits for the operations in progress, which may take long.
+  const closed = await app.get(SignallingGateway).closeAllSockets()
+  logger.log(`master ${masterId} has closed ${closed} client sockets, and ends what is in progress`)
+  await opened.disposeAsync()
+  logger.log(`master ${masterId} has shut down`)
 }
 
 /** Of the environment: overrides are in the database, which may not be there yet. */

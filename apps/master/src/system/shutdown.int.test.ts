@@ -95,6 +95,22 @@ describe('SIGTERM', () => {
     await ended
   }, 60_000)
 
+  it('logs its steps: the delay, the closed client sockets, and the end', async () => {
+    stack = await startStack({ nodes: 1, masterEnv: { SERVICE_SHUTDOWN_DELAY: '1' } })
+    const { id } = await stack.api.createSession()
+    await Promise.all([stack.join(id), stack.join(id)])
+    const [master] = stack.masters
+    await master?.stop()
+    const steps = stack.journal.lines.flatMap(
+      (line) => /master \S+ ((shuts|has closed|has shut)[^"]+)/.exec(line)?.[1] ?? [],
+    )
+    expect(steps).toEqual([
+      'shuts down: it is not ready, and closes its client sockets after 1000 ms',
+      'has closed 2 client sockets, and ends what is in progress',
+      'has shut down',
+    ])
+  }, 60_000)
+
   it('A16: does not wait for connections without a request, as load balancers open them', async () => {
     stack = await startStack({ nodes: 0 })
     const [master] = stack.masters

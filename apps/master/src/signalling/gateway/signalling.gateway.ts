@@ -153,14 +153,19 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     this.#server.close()
   }
 
-  /** Sends clients to another master, spread over time; their participants stay. Accepts no socket from then on. */
-  async closeAllSockets(): Promise<void> {
+  /**
+   * Sends clients to another master, spread over time; their participants stay. Accepts no socket from then on. Resolves
+   * with the number of closed sockets.
+   */
+  async closeAllSockets(): Promise<number> {
     this.#isClosing = true
     this.liveness.handOver()
     this.#checks.stop()
     this.#budgetCheck.stop()
     await Promise.all([...this.#calls].map((calls) => calls.idle()))
-    await Promise.all([...this.#sockets].map((socket) => this.#sendAway(socket)))
+    const sockets = [...this.#sockets]
+    await Promise.all(sockets.map((socket) => this.#sendAway(socket)))
+    return sockets.length
   }
 
   async #sendAway(socket: ClientSocket): Promise<void> {
