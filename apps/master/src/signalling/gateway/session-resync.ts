@@ -1,9 +1,13 @@
 import { Bus } from '@session-service/messaging'
+import { mapConcurrent } from '@session-service/server-kit'
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { ParticipantState, syncEpoch } from '../rpc-handlers/participant-state.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
+
+/** Clients whose snapshots are read at the same time: their reads share statements. */
+const RESYNCED_TOGETHER = 20
 
 /** Sends each client a snapshot after an outage of the bus, whose messages the client has missed. */
 @Injectable()
@@ -29,9 +33,9 @@ export class SessionResync implements OnModuleInit, OnModuleDestroy {
   }
 
   async #resyncAll(): Promise<void> {
-    for (const socket of [...this.sockets.all()]) {
+    await mapConcurrent([...this.sockets.all()], RESYNCED_TOGETHER, async (socket) => {
       const { participant } = socket
-      if (!participant) continue
+      if (!participant) return
       await this.#resync(socket, participant).catch((error: unknown) => {
         this.#logger.error(
           { err: error, connectionId: participant.connectionId },
@@ -40,7 +44,7 @@ export class SessionResync implements OnModuleInit, OnModuleDestroy {
         // The client resumes on a new socket and gets its snapshot there; the other clients get theirs here.
         socket.terminate()
       })
-    }
+    })
   }
 
   async #resync(socket: ClientSocket, participant: JoinedParticipant): Promise<void> {
