@@ -1,4 +1,4 @@
-import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
+import { Inject, Injectable, Logger } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { Job } from '../platform/jobs/job.js'
 import { type DrivenAction, drivenPlan } from './driven-plan.js'
@@ -9,11 +9,10 @@ import { NodeLaunchService } from './node-launch.service.js'
 
 /** Keeps the rows of media nodes and what the driver has started in agreement, and passes their use to the environment. */
 @Injectable()
-export class DrivenNodesService implements OnModuleDestroy {
+export class DrivenNodesService {
   readonly #logger = new Logger(DrivenNodesService.name)
   readonly #launching = new Set<string>()
   #driven: ReadonlyMap<string, DrivenNode> = new Map()
-  #running: Promise<void> | undefined
   #problem = ''
 
   constructor(
@@ -24,22 +23,19 @@ export class DrivenNodesService implements OnModuleDestroy {
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
   ) {}
 
-  async onModuleDestroy(): Promise<void> {
-    await this.#running
-  }
-
   /** What the driver reports about the node, at most seconds old; only on the leader. */
   of(id: string): DrivenNode | undefined {
     return this.#driven.get(id)
   }
 
-  /** Beside the other jobs, which must not wait for an environment that does not answer. */
-  @Job({ name: 'driven media nodes', scope: 'leader', everyMs: 0 })
+  @Job({ name: 'driven media nodes', scope: 'leader', everyMs: 0, isSlow: true })
   async upkeep(): Promise<void> {
-    this.#running ??= this.#reconcile()
-      .then(() => void (this.#problem = ''))
-      .catch((error: unknown) => this.#report(error))
-      .finally(() => void (this.#running = undefined))
+    try {
+      await this.#reconcile()
+      this.#problem = ''
+    } catch (error) {
+      this.#report(error)
+    }
   }
 
   async #reconcile(): Promise<void> {

@@ -67,7 +67,7 @@ export class NodeLaunchService {
   }
 
   /** Fails launches that exceeded the timeout. */
-  @Job({ name: 'media node launches', scope: 'leader', everyMs: 0 })
+  @Job({ name: 'media node launches', scope: 'leader', everyMs: 0, isSlow: true })
   async upkeep(): Promise<void> {
     for (const row of this.mediaNodes.rows()) {
       if ((row.status !== 'launching' && row.status !== 'canceled') || row.statusAge < this.#timeoutMs) continue

@@ -34,7 +34,7 @@ export class NodeReconciler {
   ) {}
 
   /** Removes everything without a row from every node: rooms of ended sessions, removed participants, stray streams. */
-  @Job({ name: 'media node inventories', scope: 'leader', everyMs: RECONCILE_EVERY_MS })
+  @Job({ name: 'media node inventories', scope: 'leader', everyMs: RECONCILE_EVERY_MS, isSlow: true })
   async reconcile(): Promise<void> {
     const live = this.mediaNodes.live()
     for (const differences of [this.#strays, this.#missingCameras])

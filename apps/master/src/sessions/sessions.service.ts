@@ -146,6 +146,7 @@ export class SessionsService {
     name: 'garbage collection',
     scope: 'leader',
     everyMs: ({ SERVICE_SESSIONS_GARBAGE_INTERVAL: seconds }) => (seconds === 0 ? undefined : seconds * 1_000),
+    isSlow: true,
   })
   async closeUnused({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
     const unused = await this.sessions.unused(this.config.SERVICE_SESSIONS_GARBAGE_THRESHOLD)

@@ -78,6 +78,7 @@ export class TranscriptsService {
     name: 'old transcripts',
     scope: 'leader',
     everyMs: ({ SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS_RETENTION: days }) => (days > 0 ? PURGE_EVERY_MS : undefined),
+    isSlow: true,
   })
   async purgeOld({ isStopping }: JobRun): Promise<void> {
     const days = this.config.SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS_RETENTION

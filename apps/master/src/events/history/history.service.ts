@@ -80,7 +80,7 @@ export class HistoryService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** Also while the history is off. */
-  @Job({ name: 'old history', scope: 'leader', everyMs: PURGE_EVERY_MS })
+  @Job({ name: 'old history', scope: 'leader', everyMs: PURGE_EVERY_MS, isSlow: true })
   async purgeOld({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
     const days = this.config.SERVICE_HISTORY_RETENTION
     const purge = async (): Promise<number> => (days === 0 ? 0 : await this.history.deleteOld(days, PURGE_BATCH))

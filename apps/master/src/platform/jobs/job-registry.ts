@@ -7,6 +7,7 @@ export interface RegisteredJob {
   scope: JobScope
   everyMs: number
   due?: string
+  isSlow?: boolean
   run: (run: JobRun) => Promise<void>
 }
 

@@ -16,6 +16,8 @@ export interface JobOptions {
    * the others. Without it the job always runs.
    */
   due?: string
+  /** It may take long, or waits for another system: the other jobs do not wait for it. */
+  isSlow?: boolean
 }
 
 /** The argument of a job. */

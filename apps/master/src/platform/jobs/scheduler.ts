@@ -17,6 +17,8 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
   readonly #lastRun = new Map<string, number>()
   #jobs: RegisteredJob[] = []
   #running: Promise<void> | undefined
+  /** The runs of slow jobs. */
+  readonly #slowRuns = new Map<string, Promise<void>>()
   #isStopping = false
 
   constructor(
@@ -36,6 +38,7 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
   async onModuleDestroy(): Promise<void> {
     this.#isStopping = true
     await this.#running
+    await Promise.all(this.#slowRuns.values())
     await this.lease.release()
   }
 
@@ -58,10 +61,21 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
       // Jobs notify clients and nodes of what they change.
       if (!this.bus.connected) return
       const jobs = this.#jobs.filter((job) => (isLeader || job.scope !== 'leader') && this.#isTimeFor(job, now))
-      for (const job of jobs) if (job.due === undefined || due.has(job.name)) await this.#run(job, now)
+      for (const job of jobs) {
+        if (job.due !== undefined && !due.has(job.name)) continue
+        if (job.isSlow) this.#runBeside(job, now)
+        else await this.#run(job, now)
+      }
     } catch (error) {
       this.#logger.warn({ err: error }, 'the scheduled jobs could not run')
     }
+  }
+
+  /** A run that takes longer than the interval is not followed by another one before its end. */
+  #runBeside(job: RegisteredJob, now: number): void {
+    if (this.#slowRuns.has(job.name)) return
+    const run = this.#run(job, now).finally(() => this.#slowRuns.delete(job.name))
+    this.#slowRuns.set(job.name, run)
   }
 
   #isTimeFor({ name, everyMs }: RegisteredJob, now: number): boolean {

@@ -95,7 +95,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
   }
 
   /** Ends the wait for parts whose media node did not return in time, and removes files that are no longer needed. */
-  @Job({ name: 'lost recording parts', scope: 'leader', everyMs: LOST_PARTS_EVERY_MS })
+  @Job({ name: 'lost recording parts', scope: 'leader', everyMs: LOST_PARTS_EVERY_MS, isSlow: true })
   async expireLostParts(): Promise<void> {
     await this.parts.expireLost(LOST_PARTS_S)
     await this.finalizer.removeSpentParts()

@@ -31,6 +31,7 @@ export class RecordingRetention {
     name: 'recording retention',
     scope: 'leader',
     everyMs: ({ SERVICE_RECORDING }) => (SERVICE_RECORDING ? EVERY_MS : undefined),
+    isSlow: true,
   })
   async enforce({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
     const { SERVICE_RECORDING_RETENTION_DAYS: days, SERVICE_RECORDING_RETENTION_SIZE: mebibytes } = this.config

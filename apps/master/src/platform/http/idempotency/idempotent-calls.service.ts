@@ -152,7 +152,7 @@ export class IdempotentCalls {
       ])
   }
 
-  @Job({ name: 'old calls', scope: 'leader', everyMs: PURGE_EVERY_MS })
+  @Job({ name: 'old calls', scope: 'leader', everyMs: PURGE_EVERY_MS, isSlow: true })
   async purgeOld({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
     // Bounded, so that one statement never runs for long: a DELETE has no LIMIT of its own. An array, because Postgres may
     // look for the rows of a subquery again for each row of the table.

@@ -1,0 +1,92 @@
+import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
+import type { Bus } from '@session-service/messaging'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import { Module } from '@nestjs/common'
+import { DiscoveryModule, DiscoveryService, NestFactory } from '@nestjs/core'
+import { DataSource } from 'typeorm'
+import type { MasterConfig } from '../config/configuration.module.js'
+import type { ClusterMembership } from './cluster-membership.js'
+import { Job } from './job.js'
+import { Scheduler } from './scheduler.js'
+
+class Jobs {
+  readonly runs: string[] = []
+  readonly #ends: (() => void)[] = []
+
+  @Job({ name: 'purge', scope: 'leader', everyMs: 0, isSlow: true })
+  async purge(): Promise<void> {
+    this.runs.push('purge')
+    await new Promise<void>((resolve) => this.#ends.push(resolve))
+    this.runs.push('purged')
+  }
+
+  @Job({ name: 'evictions', scope: 'leader', everyMs: 0 })
+  evict(): void {
+    this.runs.push('evict')
+  }
+
+  endPurge(): void {
+    this.#ends.shift()?.()
+  }
+}
+
+@Module({ imports: [DiscoveryModule], providers: [Jobs] })
+class JobsModule {}
+
+let database: TestDatabase
+let source: DataSource
+beforeAll(async () => {
+  database = await createTestDatabase()
+  source = await new DataSource({ type: 'postgres', url: database.url }).initialize()
+})
+afterAll(async () => {
+  await source?.destroy()
+  await database?.drop()
+})
+
+let jobs: Jobs
+let scheduler: Scheduler
+let close: () => Promise<void>
+beforeEach(async () => {
+  const app = await NestFactory.createApplicationContext(JobsModule, { logger: false })
+  jobs = app.get(Jobs)
+  const [bus, membership] = [{ connected: true } as Bus, { hasQuorum: true } as ClusterMembership]
+  scheduler = new Scheduler(source, bus, membership, app.get(DiscoveryService), {} as MasterConfig)
+  scheduler.onModuleInit()
+  close = () => app.close()
+})
+afterEach(() => close())
+
+/** One tick, until the run of the evictions has ended. */
+async function tick(): Promise<void> {
+  const before = evictions()
+  await until('the jobs run', () => {
+    scheduler.receive([], performance.now())
+    return evictions() > before
+  })
+}
+const evictions = (): number => jobs.runs.filter((run) => run === 'evict').length
+
+it('a slow job delays no other one, and runs again only after its end', async () => {
+  for (let ticks = 0; ticks < 3; ticks += 1) await tick()
+  expect(jobs.runs.filter((run) => run === 'purge')).toHaveLength(1)
+  jobs.endPurge()
+  await until('the slow job has ended', () => jobs.runs.includes('purged'))
+  await tick()
+  expect(jobs.runs.filter((run) => run === 'purge')).toHaveLength(2)
+  jobs.endPurge()
+  await scheduler.onModuleDestroy()
+})
+
+it('a shutdown waits for the end of a slow job, and starts none', async () => {
+  await tick()
+  let isDown = false
+  const down = scheduler.onModuleDestroy().then(() => (isDown = true))
+  const before = evictions()
+  scheduler.receive([], performance.now())
+  expect(isDown).toBe(false)
+  jobs.endPurge()
+  await down
+  expect(jobs.runs.at(-1)).toBe('purged')
+  expect(evictions()).toBe(before)
+})
