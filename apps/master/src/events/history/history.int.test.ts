@@ -94,6 +94,30 @@ describe('the history', () => {
     })
   })
 
+  it('gets each of many sessions that end together, with its own records in their order', async () => {
+    const sessions = Array.from({ length: 45 }, (_, nth) => sessionAt(nth + 1, `room${nth}`))
+    await record(...sessions.map((session) => sessionCreated(session, { customSessionId: session.id })))
+    await record(
+      ...sessions.flatMap(({ uniqueSessionId }) => [
+        recordingChanged(uniqueSessionId, 'stopped'),
+        recordingChanged(uniqueSessionId, 'ready'),
+      ]),
+    )
+    await record(...sessions.toReversed().map((session) => sessionDestroyed(session, 'sessionClosedByServer', 9_000)))
+    await served(async (history) => {
+      await isRead()
+      for (const { id, uniqueSessionId, createdAt } of sessions)
+        expect(await history.get(uniqueSessionId)).toMatchObject({
+          id,
+          customSessionId: id,
+          createdAt,
+          numberOfRecordings: 1,
+          recordings: { content: [{ status: 'ready', size: 7 }] },
+        })
+      expect([await count('session_history'), await count('session_record')]).toEqual([45, 0])
+    })
+  })
+
   it('lists pages of sessions, the last one that ended first, by session, media node, reason and time', async () => {
     await served(async (history) => {
       for (const [createdAt, id] of [

@@ -19,6 +19,8 @@ import { summaryDocuments } from './summary-documents.js'
 
 const PURGE_EVERY_MS = 3_600_000
 const PURGE_BATCH = 1_000
+/** Ended sessions that share statements. The records of all of them are in memory at the same time. */
+const SUMMARIZED_TOGETHER = 20
 
 /** The history of ended sessions: collects the records of live ones, summarizes them at their end, deletes old ones. */
 @Injectable()
@@ -91,19 +93,27 @@ export class HistoryService implements OnApplicationBootstrap, OnModuleDestroy {
   /** Summarizes the sessions of the batch that have ended; changes of recordings may follow later. */
   async #store(events: readonly QueuedEvent[], manager: EntityManager): Promise<void> {
     await this.history.addRecords(manager, events)
-    const ended = events.filter(({ name }) => name === 'sessionDestroyed').map(({ sessionKey }) => sessionKey)
-    const changed = events.filter(({ name }) => name === 'recordingStatusChanged').map(({ sessionKey }) => sessionKey)
+    const sessionsOf = (event: QueuedEvent['name']): string[] => [
+      ...new Set(events.filter(({ name }) => name === event).map(({ sessionKey }) => sessionKey)),
+    ]
+    const changed = sessionsOf('recordingStatusChanged')
     const before = changed.length === 0 ? [] : await this.history.storedOf(manager, changed)
-    for (const session of new Set(ended)) {
-      const summary = summarize(await this.history.takeRecords(manager, session))
-      if (summary && this.config.SERVICE_HISTORY) await this.history.insert(manager, summary)
-      if (summary && this.config.SERVICE_PRO_SEARCH) await this.outbox.add(manager, 'search', summaryDocuments(summary))
-    }
-    for (const session of new Set(before)) {
-      const records = await this.history.takeRecords(manager, session)
+    const ended = sessionsOf('sessionDestroyed')
+    for (let at = 0; at < ended.length; at += SUMMARIZED_TOGETHER)
+      await this.#summarize(ended.slice(at, at + SUMMARIZED_TOGETHER), manager)
+    if (before.length === 0) return
+    for (const [session, records] of await this.history.takeRecords(manager, before)) {
       const changes = records.flatMap(({ name, payload }) => (name === 'recordingStatusChanged' ? [payload] : []))
       await this.history.addStatuses(manager, session, changes)
     }
+  }
+
+  async #summarize(ended: readonly string[], manager: EntityManager): Promise<void> {
+    const records = await this.history.takeRecords(manager, ended)
+    const summaries = [...records.values()].flatMap((ofSession) => summarize(ofSession) ?? [])
+    if (summaries.length === 0) return
+    if (this.config.SERVICE_HISTORY) await this.history.insert(manager, summaries)
+    if (this.config.SERVICE_PRO_SEARCH) await this.outbox.add(manager, 'search', summaries.flatMap(summaryDocuments))
   }
 
   #assertOn(): void {

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager, In, type Repository } from 'typeorm'
-import { execute } from '../../platform/database/sql.js'
+import { columns, execute, rows } from '../../platform/database/sql.js'
 import type { HistoryRecord } from '../event-drafts.js'
 import type { QueuedEvent } from '../outbox.repository.js'
 import { SessionHistoryEntity, SessionRecordEntity } from './session-history.entity.js'
 import { listOf, type SessionSummary, withStatuses } from './summary.js'
+
+const RECORD_COLUMNS = columns(SessionRecordEntity, 'r', ['position', 'uniqueSessionId', 'name', 'payload'])
 
 export interface HistoryFilter {
   /** Only sessions whose ids start with it. */
@@ -47,13 +49,20 @@ export class SessionHistoryRepository {
     )
   }
 
-  /** Removes the records of a session and gives them in their order. */
-  async takeRecords(manager: EntityManager, uniqueSessionId: string): Promise<HistoryRecord[]> {
-    const repository = manager.getRepository(SessionRecordEntity)
-    const records = await repository.find({ where: { uniqueSessionId }, order: { position: 'ASC' } })
-    await repository.delete({ uniqueSessionId })
-    // The event log has written name and payload together.
-    return records.map(({ name, payload }) => ({ name, payload }) as HistoryRecord)
+  /** Removes the records of sessions and gives those of each in their order. */
+  async takeRecords(
+    manager: EntityManager,
+    uniqueSessionIds: readonly string[],
+  ): Promise<Map<string, HistoryRecord[]>> {
+    // Hand-written: the query builder has no type for rows that are removed. The event log has written name and payload
+    // together.
+    const taken = await rows<Pick<SessionRecordEntity, 'position' | 'uniqueSessionId'> & HistoryRecord>(
+      manager,
+      `DELETE FROM session_record r WHERE r.unique_session_id = ANY($1) RETURNING ${RECORD_COLUMNS}`,
+      [uniqueSessionIds],
+    )
+    taken.sort((a, b) => a.position - b.position)
+    return Map.groupBy(taken, ({ uniqueSessionId }) => uniqueSessionId)
   }
 
   /** Those of the sessions that are stored. */
@@ -65,9 +74,13 @@ export class SessionHistoryRepository {
     return stored.map(({ uniqueSessionId }) => uniqueSessionId)
   }
 
-  async insert(manager: EntityManager, { id, users, recordings, ...summary }: SessionSummary): Promise<void> {
-    const row = { ...summary, sessionId: id, details: { users, recordings } }
-    await manager.getRepository(SessionHistoryEntity).insert(row)
+  async insert(manager: EntityManager, summaries: readonly SessionSummary[]): Promise<void> {
+    const ended = summaries.map(({ id, users, recordings, ...summary }) => ({
+      ...summary,
+      sessionId: id,
+      details: { users, recordings },
+    }))
+    await manager.getRepository(SessionHistoryEntity).insert(ended)
   }
 
   /** Applies changes of recordings that follow the end of their session. */
