@@ -40,7 +40,7 @@ export class DesiredStateEnforcer {
     else await this.failures.settle(row)
   }
 
-  @Job({ name: 'media node orders', scope: 'leader', everyMs: 0 })
+  @Job({ name: 'media node orders', scope: 'leader', everyMs: 0, isSlow: true })
   async upkeep({ now }: JobRun): Promise<void> {
     for (const row of this.mediaNodes.rows()) {
       if (!this.#isOutstanding(row)) this.#sentAt.delete(row.id)

@@ -151,6 +151,10 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
       if (this.#isSilent(bootOf(row), now) && !this.mediaNodes.isAlive(bootOf(row)))
         await this.handleSilent(bootOf(row))
     if (this.#usedBoots.some((boot) => this.#isUnavailable(boot))) await this.loseRooms()
+  }
+
+  @Job({ name: 'ends of lost media nodes', scope: 'leader', everyMs: 0, isSlow: true })
+  async settleLost(): Promise<void> {
     for (const row of this.mediaNodes.rows())
       if (isUp(row.status) && row.disconnectedAt !== null)
         await this.settle(row).catch((error: unknown) => {
