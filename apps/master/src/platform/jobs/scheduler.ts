@@ -38,8 +38,9 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
   async onModuleDestroy(): Promise<void> {
     this.#isStopping = true
     await this.#running
-    await Promise.all(this.#slowRuns.values())
+    // Before the slow jobs end: another master can become the leader meanwhile.
     await this.lease.release()
+    await Promise.all(this.#slowRuns.values())
   }
 
   get periodicRead(): string {
