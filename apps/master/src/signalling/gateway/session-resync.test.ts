@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { Logger } from '@nestjs/common'
 import type { SessionSnapshots } from '../../participation/session-snapshots.js'
 import type { ParticipantState } from '../rpc-handlers/participant-state.js'
-import { type AttachedSocket, AttachedSockets } from '../fixtures/attached-sockets.js'
+import { type AttachedSocket, AttachedSockets, messagesOf } from '../fixtures/attached-sockets.js'
 import { SessionResync } from './session-resync.js'
 
 Logger.overrideLogger(false)
@@ -48,7 +48,8 @@ it('reads the snapshots of twenty clients at the same time, and of the others af
   expect(answers).toHaveLength(30)
   for (const answer of answers) answer(EMPTY)
   await Promise.all(received)
-  for (const { frames } of attached) expect(frames).toMatchObject([{ method: 'snapshot', params: { mediaEpoch: 1 } }])
+  for (const { frames } of attached)
+    expect(messagesOf(frames)).toMatchObject([{ method: 'snapshot', params: { mediaEpoch: 1 } }])
 })
 
 it('closes the socket of a client that cannot be brought up to date, and sends the others their snapshots', async () => {
@@ -64,5 +65,5 @@ it('closes the socket of a client that cannot be brought up to date, and sends t
   )
   await Promise.all([closed, received])
   expect(failing.frames).toEqual([])
-  expect(other.frames).toMatchObject([{ method: 'snapshot' }])
+  expect(messagesOf(other.frames)).toMatchObject([{ method: 'snapshot' }])
 })

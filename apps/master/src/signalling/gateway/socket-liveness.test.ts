@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import type { PresenceRepository } from '../../connections/presence.repository.js'
 import type { ParticipantPresence } from '../../participation/participant-presence.js'
-import { AttachedSockets } from '../fixtures/attached-sockets.js'
+import { AttachedSockets, messagesOf } from '../fixtures/attached-sockets.js'
 import { SocketLiveness } from './socket-liveness.js'
 
 /** In place of the database: the participants that it does not have. */
@@ -27,7 +27,7 @@ it('a participant whose eviction is still on its way gets the reason of the evic
   socket.end('forceDisconnectByServer')
   await liveness.dropOrphans()
   await once(client, 'close')
-  expect(frames).toMatchObject([ended('forceDisconnectByServer')])
+  expect(messagesOf(frames)).toMatchObject([ended('forceDisconnectByServer')])
 })
 
 it('a participant who is missing in two checks has lost the message of the eviction, and is evicted', async () => {
@@ -38,7 +38,7 @@ it('a participant who is missing in two checks has lost the message of the evict
   await liveness.dropOrphans()
   expect(sockets.registry.get('room', 'con_a')).toBeUndefined()
   await once(client, 'close')
-  expect(frames).toMatchObject([ended('networkDisconnect')])
+  expect(messagesOf(frames)).toMatchObject([ended('networkDisconnect')])
 })
 
 it('a participant who is missing in two checks with another one between them stays', async () => {

@@ -1,46 +1,29 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import type { SessionMessage } from '@session-service/contract'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { WebSocket, WebSocketServer } from 'ws'
-import { ClientSocket } from './client-socket.js'
-import { SocketRegistry } from './socket-registry.js'
-import type { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import type { WebSocket } from 'ws'
+import { AttachedSockets } from '../fixtures/attached-sockets.js'
 
-let server: WebSocketServer
-beforeAll(async () => {
-  server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
-  await once(server, 'listening')
+let sockets: AttachedSockets
+beforeEach(async () => {
+  sockets = await AttachedSockets.start()
 })
-afterAll(() => {
-  for (const socket of server.clients) socket.terminate()
-  server.close()
-})
+afterEach(() => sockets.stop())
 
 /** Sockets of three participants of one room, and the listener of the room's messages. */
 async function room() {
-  let send: (message: SessionMessage) => void = () => undefined
-  // In place of the bus: messages are passed to the listener directly.
-  const broadcast = { listen: (_: string, onMessage: typeof send) => ((send = onMessage), Promise.resolve(() => {})) }
-  const sockets = new SocketRegistry(broadcast as unknown as SessionBroadcast)
   const received: Record<string, string[]> = {}
   const sent: Record<string, WebSocket> = {}
   for (const connectionId of ['con_a', 'con_b', 'con_c']) {
-    const accepted = once(server, 'connection')
-    const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    const frames: string[] = (received[connectionId] = [])
-    client.on('message', (data: Buffer) => frames.push(data.toString()))
-    const [socket] = (await accepted) as [WebSocket]
-    sent[connectionId] = socket
-    await sockets.attach('room', connectionId, new ClientSocket(socket, '127.0.0.1', '', 0))
-    await once(client, 'open')
+    const { server, frames } = await sockets.attach(connectionId)
+    received[connectionId] = frames
+    sent[connectionId] = server
   }
   const end = async (): Promise<void> => {
-    const closed = [...server.clients].map((socket) => once(socket, 'close'))
-    for (const each of sockets.all()) each.close(1000, '')
+    const closed = Object.values(sent).map((socket) => once(socket, 'close'))
+    for (const each of sockets.registry.all()) each.close(1000, '')
     await Promise.all(closed)
   }
-  return { send, received, sent, end }
+  return { send: sockets.send, received, sent, end }
 }
 
 describe('SocketRegistry', () => {
