@@ -9,10 +9,10 @@ import {
 } from '../connections/presence.repository.js'
 import { DEAD_MASTERS, MASTER_SILENT_SECONDS, MasterMembership } from '../media-nodes/master-membership.js'
 import { MASTER_ID } from '../platform/config/configuration.module.js'
-import { Job } from '../platform/jobs/job.js'
+import { Job, type JobRun } from '../platform/jobs/job.js'
 
-/** Bounds the delay that a media node without answers causes for other evictions. */
-const CONCURRENT_EVICTIONS = 8
+/** As many as one transaction removes. Each may wait for a media node without answers. */
+const CONCURRENT_EVICTIONS = 100
 
 /** Gives participants without a socket the eviction window to resume, then evicts them. */
 @Injectable()
@@ -50,12 +50,13 @@ export class ParticipantPresence {
     await this.presence.markLostOfDeadMasters(SIGNALLING_WINDOWS.evict)
   }
 
-  @Job({ name: 'evictions', scope: 'leader', everyMs: 0, due: OVERDUE_PARTICIPANTS })
-  async evictOverdue(): Promise<void> {
-    await mapConcurrent(await this.presence.overdue(), CONCURRENT_EVICTIONS, (connectionId) =>
-      this.connections.depart(connectionId, 'networkDisconnect', 'overdue').catch((error: unknown) => {
+  @Job({ name: 'evictions', scope: 'leader', everyMs: 0, due: OVERDUE_PARTICIPANTS, isSlow: true })
+  async evictOverdue({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
+    await mapConcurrent(await this.presence.overdue(), CONCURRENT_EVICTIONS, async (connectionId) => {
+      if (isStopping()) return
+      await this.connections.depart(connectionId, 'networkDisconnect', 'overdue').catch((error: unknown) => {
         this.#logger.warn({ err: error, connectionId }, 'evicting a participant failed, will retry')
-      }),
-    )
+      })
+    })
   }
 }
