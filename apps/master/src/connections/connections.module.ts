@@ -10,6 +10,7 @@ import { EndpointsService } from './endpoints.service.js'
 import { ParticipantRepository } from './participant.repository.js'
 import { PresenceRepository } from './presence.repository.js'
 import { RecorderRepository } from './recorder.repository.js'
+import { ResumeRepository } from './resume.repository.js'
 import { SessionQueries } from './session-queries.js'
 import { TokenReleaseRepository } from './token-release.repository.js'
 import { TokensController } from './tokens.controller.js'
@@ -31,6 +32,7 @@ import { TokensModule } from '../tokens/tokens.module.js'
     ParticipantRepository,
     PresenceRepository,
     RecorderRepository,
+    ResumeRepository,
     TokenReleaseRepository,
     ConnectionsService,
     EndpointsService,
@@ -42,6 +44,7 @@ import { TokensModule } from '../tokens/tokens.module.js'
     DepartureRepository,
     ParticipantRepository,
     PresenceRepository,
+    ResumeRepository,
     TokenReleaseRepository,
     ConnectionsService,
     SessionQueries,

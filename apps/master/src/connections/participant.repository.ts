@@ -1,15 +1,13 @@
 import type { ConnectionInfo, Role } from '@session-service/contract'
-import { mapConcurrent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
-import { KeyedStatement } from '../platform/database/keyed-statement.js'
+import { KeyedStatement, withLockedRows } from '../platform/database/keyed-statement.js'
 import { prepared } from '../platform/database/prepared-statements.js'
 import { firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import { cameraMembers } from './camera.js'
 import { ConnectionEntity } from './connection.entity.js'
-import type { Participant, Rights, SignalRecipients } from './connection.records.js'
-import { PARTICIPANT } from './participant-columns.js'
+import type { Rights, SignalRecipients } from './connection.records.js'
 
 const RECIPIENTS = prepared(`
   SELECT s.unique_id AS "roomId",
@@ -18,9 +16,8 @@ const RECIPIENTS = prepared(`
                WHERE c.session_id = s.id AND c.status = 'active' AND c.id = ANY($2)) AS present
   FROM session s WHERE s.id = $1`)
 
-// A statement that holds the locks of some rows while it waits for others could meet a deadlock with their deletion.
 const RIGHTS = new KeyedStatement<Rights & { id: string }>(
-  (is) => `SELECT id, role, record FROM connection WHERE id ${is} FOR SHARE ${is.includes('ANY') ? 'SKIP LOCKED' : ''}`,
+  (is, ofLocked) => `SELECT id, role, record FROM connection WHERE id ${is} FOR SHARE ${ofLocked}`,
 )
 const PRESENT = new KeyedStatement<PresentRow>(
   (is) => `SELECT session_id AS "sessionId", id AS "connectionId", active_at AS "createdAt",
@@ -38,10 +35,7 @@ const CLIENTS = new KeyedStatement<{ sessionId: string; ids: string[] }>(
     WHERE session_id ${is} AND status = 'active' AND type = 'WEBRTC' GROUP BY session_id`,
 )
 
-/** Reads that wait for the locks of rows at the same time. */
-const CONCURRENT_WAITS = 4
-
-/** Reads participants, and moves them to other sockets. Hand-written: the statements are on the path of every join. */
+/** Reads participants. Hand-written: the statements are on the path of every join. */
 @Injectable()
 export class ParticipantRepository {
   readonly #rights = new GroupRead<string, Rights>((ids) => this.#rightsOf(ids))
@@ -55,15 +49,11 @@ export class ParticipantRepository {
     return this.#rights.get(id)
   }
 
-  async #rightsOf(ids: string[]): Promise<Map<string, Rights>> {
-    const found = await RIGHTS.rows(this.dataSource.manager, ids)
-    const rights = new Map(found.map(({ id, ...members }) => [id, members]))
-    const locked = ids.length === 1 ? [] : ids.filter((id) => !rights.has(id))
-    await mapConcurrent(locked, CONCURRENT_WAITS, async (id) => {
-      const waited = (await this.#rightsOf([id])).get(id)
-      if (waited) rights.set(id, waited)
+  #rightsOf(ids: readonly string[]): Promise<Map<string, Rights>> {
+    return withLockedRows(ids, async (some) => {
+      const found = await RIGHTS.rows(this.dataSource.manager, some)
+      return new Map(found.map(({ id, ...rights }) => [id, rights]))
     })
-    return rights
   }
 
   /** Reads the role without a lock, and so misses a change that is not committed. */
@@ -77,24 +67,6 @@ export class ParticipantRepository {
   /** The participants among the given ids, cameras included; undefined when there is no such session. */
   recipients(sessionId: string, among: string[]): Promise<SignalRecipients | undefined> {
     return firstRow<SignalRecipients>(this.dataSource.manager, RECIPIENTS, [sessionId, among])
-  }
-
-  /** Moves a participant to a socket of `masterId`. Undefined when it was removed or the resume key is wrong. */
-  resume(
-    connectionId: string,
-    resumeHash: Buffer,
-    masterId: string,
-  ): Promise<(Participant & { lastSignalId: number | null }) | undefined> {
-    return firstRow<Participant & { lastSignalId: number | null }>(
-      this.dataSource.manager,
-      `UPDATE connection c SET master_id = $3, evict_at = NULL
-       FROM session s, connection former
-       WHERE s.id = c.session_id AND former.id = c.id AND c.id = $1 AND c.resume_hash = $2
-         AND c.status IN ('active', 'hidden')
-       RETURNING ${PARTICIPANT},
-         CASE WHEN former.evict_at IS NOT NULL THEN former.last_signal_id END AS "lastSignalId"`,
-      [connectionId, resumeHash, masterId],
-    )
   }
 
   /** The participants of a session as its clients see them, in the order they joined. */

@@ -1,6 +1,9 @@
 import { SIGNALLING_WINDOWS } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
+import { isBatchFault } from '../platform/database/errors.js'
+import { GroupCommit } from '../platform/database/group-commit.js'
+import { KeyedStatement, withLockedRows } from '../platform/database/keyed-statement.js'
 import { execute, rows } from '../platform/database/sql.js'
 
 /** Condition on `connection`: its participant did not resume in time. */
@@ -33,30 +36,69 @@ export const LEFT_BEHIND_PARTICIPANTS = `(
 /** Participants whose sockets a master holds, or held last. */
 export const HELD_PARTICIPANTS = `SELECT 1 FROM (SELECT min(master_id) AS first FROM connection) c WHERE first IS NOT NULL`
 
+/** Deadlines that one transaction sets at most: it holds the locks of their rows. */
+const MOST_SET = 100
+
+/** The deadline of a participant whose socket `masterId` held last; `ms` from now, null: none. */
+interface Deadline {
+  connectionId: string
+  masterId: string
+  ms: number | null
+  /** The newest signal that was sent to it; null: not known. */
+  lastSignalId: number | null
+}
+
+const SET_DEADLINES = new KeyedStatement<{ id: string }>(
+  (isConnection, ofLocked) => `
+  WITH held AS (
+    SELECT c.id, d.ms, d.last_signal_id
+    FROM connection c, unnest($1::text[], $2::text[], $3::float8[], $4::bigint[]) AS d(id, master_id, ms, last_signal_id)
+    WHERE c.id ${isConnection} AND c.id = d.id AND c.master_id = d.master_id AND c.status IN ('active', 'hidden')
+    FOR NO KEY UPDATE OF c ${ofLocked})
+  UPDATE connection c SET evict_at = clock_timestamp() + d.ms * interval '1 millisecond',
+         last_signal_id = coalesce(d.last_signal_id, c.last_signal_id)
+  FROM held d WHERE c.id ${isConnection} AND c.id = d.id
+  RETURNING c.id`,
+)
+
 /**
  * Records which master holds the socket of a participant, and until when a participant without one may resume.
  * Hand-written: all deadlines are computed by the clock of the database.
  */
 @Injectable()
 export class PresenceRepository {
-  constructor(private readonly dataSource: DataSource) {}
+  readonly #deadlines: GroupCommit<Deadline, true>
+
+  constructor(private readonly dataSource: DataSource) {
+    this.#deadlines = new GroupCommit('presence', (deadlines) => this.#setAll(deadlines), isBatchFault, MOST_SET)
+  }
 
   /** Starts the eviction deadline, `ms` from now, of a participant that lost its socket. */
   async markLost(connectionId: string, masterId: string, ms: number, lastSignalId?: number): Promise<void> {
-    await execute(
-      this.dataSource.manager,
-      `UPDATE connection SET evict_at = clock_timestamp() + $3 * interval '1 millisecond',
-              last_signal_id = coalesce($4, last_signal_id)
-       WHERE id = $1 AND master_id = $2 AND status IN ('active', 'hidden')`,
-      [connectionId, masterId, ms, lastSignalId ?? null],
-    )
+    await this.#deadlines.add({ connectionId, masterId, ms, lastSignalId: lastSignalId ?? null })
   }
 
   async markFound(connectionId: string, masterId: string): Promise<void> {
-    await execute(this.dataSource.manager, 'UPDATE connection SET evict_at = NULL WHERE id = $1 AND master_id = $2', [
-      connectionId,
-      masterId,
-    ])
+    await this.#deadlines.add({ connectionId, masterId, ms: null, lastSignalId: null })
+  }
+
+  /** The last of several deadlines of a participant applies. */
+  async #setAll(deadlines: readonly Deadline[]): Promise<true[]> {
+    const last = new Map(deadlines.map((deadline) => [deadline.connectionId, deadline]))
+    await withLockedRows([...last.values()], (some) => this.#set(some))
+    return deadlines.map(() => true)
+  }
+
+  async #set(deadlines: readonly Deadline[]): Promise<Map<Deadline, true>> {
+    const set = await SET_DEADLINES.rows(
+      this.dataSource.manager,
+      deadlines.map(({ connectionId }) => connectionId),
+      deadlines.map(({ masterId }) => masterId),
+      deadlines.map(({ ms }) => ms),
+      deadlines.map(({ lastSignalId }) => lastSignalId),
+    )
+    const ids = new Set(set.map(({ id }) => id))
+    return new Map(deadlines.filter(({ connectionId }) => ids.has(connectionId)).map((deadline) => [deadline, true]))
   }
 
   async overdue(): Promise<string[]> {

@@ -2,7 +2,7 @@ import { type ConnectionInfo, newSecret, ServiceError } from '@session-service/c
 import { Inject, Injectable } from '@nestjs/common'
 import { AdmissionRepository } from '../connections/admission.repository.js'
 import type { Participant } from '../connections/connection.records.js'
-import { ParticipantRepository } from '../connections/participant.repository.js'
+import { ResumeRepository } from '../connections/resume.repository.js'
 import { TokenReleaseRepository } from '../connections/token-release.repository.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
@@ -25,7 +25,7 @@ export interface JoiningClient {
 export class JoinService {
   constructor(
     private readonly admissions: AdmissionRepository,
-    private readonly participants: ParticipantRepository,
+    private readonly resumptions: ResumeRepository,
     private readonly tokenReleases: TokenReleaseRepository,
     private readonly sessions: SessionsService,
     private readonly mediaNodes: MediaNodesService,
@@ -83,7 +83,7 @@ export class JoinService {
     connectionId: string,
     resumeKey: string,
   ): Promise<{ participant: Participant; place: RoomPlace | null; lastSignalId: number | null }> {
-    const resumed = await this.participants.resume(connectionId, digest(resumeKey), this.masterId)
+    const resumed = await this.resumptions.resume(connectionId, digest(resumeKey), this.masterId)
     if (!resumed) throw new ServiceError('UNAUTHENTICATED', 'there is no such participant')
     const { lastSignalId, ...participant } = resumed
     return { participant, place: (await this.placement.current(participant.roomId)) ?? null, lastSignalId }

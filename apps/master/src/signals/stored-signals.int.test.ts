@@ -100,3 +100,33 @@ it('stores the recipients of a signal that names them, and none of one to all', 
     { recipients: null },
   ])
 })
+
+it('finds for each of several participants the signals that it missed', async () => {
+  const recent = new RecentSignals(source)
+  const sent = (roomId: string, data: string, ...to: string[]) => ({ roomId, from: null, type: 'chat', data, to })
+  const [first = 0, second = 0] = await recent.insert(source.manager, [
+    sent('red_1', 'first'),
+    sent('red_1', 'second'),
+    sent('red_1', 'to bob', 'bob'),
+    sent('blue_1', 'to blue'),
+  ])
+  const missed = await Promise.all(
+    [
+      ['red_1', 'alice', { received: [], lastSent: null }] as const,
+      ['red_1', 'alice', { received: [first], lastSent: null }] as const,
+      ['red_1', 'bob', { received: undefined, lastSent: second }] as const,
+      ['blue_1', 'carol', { received: [], lastSent: null }] as const,
+      ['green_1', 'dora', { received: [], lastSent: null }] as const,
+      ['red_1', 'bob', { received: undefined, lastSent: null }] as const,
+    ].map(([roomId, connectionId, position]) => recent.missed({ roomId, connectionId, activeAt: 1 }, position)),
+  )
+  expect(missed.map(({ signals }) => signals.map(({ params }) => params.data))).toEqual([
+    ['first', 'second'],
+    ['second'],
+    ['to bob'],
+    ['to blue'],
+    [],
+    [],
+  ])
+  expect(missed.at(-1)?.after).toBe(second + 1)
+})

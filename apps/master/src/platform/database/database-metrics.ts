@@ -14,6 +14,8 @@ const TABLE = [
   'departure',
   'end',
   'network_quality',
+  'presence',
+  'resume',
 ]
 
 const batchItems = metrics.histogram('database_batch_items', {
