@@ -34,8 +34,8 @@ export const noSuchSession = (id: string): ServiceError =>
 /** Sessions that one run of the job ends after their maximum duration. */
 const EXPIRED_IN_A_RUN = 200
 
-/** Concurrency of ends of sessions. */
-const CLOSED_AT_ONCE = 8
+/** As many as one transaction deletes. Each may wait for a media node without answers. */
+const CLOSED_AT_ONCE = 50
 
 @Injectable()
 export class SessionsService {
@@ -157,7 +157,7 @@ export class SessionsService {
   }
 
   /** Ends sessions whose maximum duration has passed. Those that do not fit into one run follow with the next. */
-  @Job({ name: 'session durations', scope: 'leader', everyMs: 0, due: EXPIRED_SESSIONS })
+  @Job({ name: 'session durations', scope: 'leader', everyMs: 0, due: EXPIRED_SESSIONS, isSlow: true })
   async closeExpired({ isStopping }: Pick<JobRun, 'isStopping'>): Promise<void> {
     await this.#closeEach(await this.sessions.expired(EXPIRED_IN_A_RUN), async (uniqueSessionId) => {
       const closed = !isStopping() && (await this.deletions.deleteExpired(uniqueSessionId))
