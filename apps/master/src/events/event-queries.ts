@@ -1,17 +1,19 @@
+import { rowsBySession } from '../platform/database/group-read.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import type { EventParticipant, EventSession, WebrtcLink } from './event-drafts.js'
 
 // Select lists of tables that higher layers own: their entities cannot be imported here.
-const LINK = `p.id AS "streamId", p.connection_id AS "publisherId", p.media_options AS "mediaOptions",
+const LINK = `p.session_id AS "sessionId", p.id AS "streamId", p.connection_id AS "publisherId", p.media_options AS "mediaOptions",
   (SELECT publisher.camera->>'publicUri' FROM connection publisher WHERE publisher.id = p.connection_id) AS "rtspUri"`
-const PARTICIPANTS = new KeyedStatement<EventParticipant>(
-  (is) => `SELECT c.id AS "connectionId", c.active_at AS "activeAt", c.location, c.ip, c.platform,
+const PARTICIPANTS = new KeyedStatement<EventParticipant & { sessionId: string }>(
+  (is) => `SELECT c.session_id AS "sessionId", c.id AS "connectionId", c.active_at AS "activeAt", c.location, c.ip, c.platform,
       c.client_data AS "clientData", c.server_data AS "serverData"
     FROM connection c WHERE c.session_id ${is} AND c.status = 'active' ORDER BY c.active_at, c.id`,
 )
 
-type ReadLinks = (queryable: Queryable, ...keys: (readonly string[])[]) => Promise<WebrtcLink[]>
+type SessionLink = WebrtcLink & { sessionId: string }
+type ReadLinks = (queryable: Queryable, ...keys: (readonly string[])[]) => Promise<SessionLink[]>
 
 /**
  * Reads the media that matches a condition on the stream row `p` and the id of its receiver or publisher, a column that
@@ -26,7 +28,7 @@ export function linksWhere(condition: (participantId: string) => string): ReadLi
       UNION ALL
       SELECT ${LINK}, p.connection_id, false, p.created_at FROM stream p WHERE ${condition('p.connection_id')}
     ) link ORDER BY "isInbound" DESC, "startTime", "streamId", "connectionId"`
-  return (queryable, ...keys) => rows<WebrtcLink>(queryable, sql, keys)
+  return (queryable, ...keys) => rows<SessionLink>(queryable, sql, keys)
 }
 const readLinksOfSessions = linksWhere(() => 'p.session_id = ANY($1)')
 
@@ -38,11 +40,21 @@ export const eventSession = (queryable: Queryable, id: string): Promise<EventSes
     [id],
   )
 
-/** The participants of a session in the order in which they joined. */
-export const participantsOf = (queryable: Queryable, sessionId: string): Promise<EventParticipant[]> =>
-  PARTICIPANTS.rows(queryable, [sessionId])
+/** The participants of sessions in the order in which they joined, by the ids of the sessions. */
+export const participantsOfSessions = async (
+  queryable: Queryable,
+  sessionIds: readonly string[],
+): Promise<Map<string, EventParticipant[]>> => rowsBySession(await PARTICIPANTS.rows(queryable, sessionIds))
 
-/** The media of all participants of a session. */
+export const participantsOf = async (queryable: Queryable, sessionId: string): Promise<EventParticipant[]> =>
+  (await participantsOfSessions(queryable, [sessionId])).get(sessionId) ?? []
+
+/** The media of all participants of sessions, by the ids of the sessions. */
+export const linksOfSessions = async (
+  queryable: Queryable,
+  sessionIds: readonly string[],
+): Promise<Map<string, WebrtcLink[]>> => rowsBySession(await readLinksOfSessions(queryable, sessionIds))
+
 export const linksOfSession = (queryable: Queryable, sessionId: string): Promise<WebrtcLink[]> =>
   readLinksOfSessions(queryable, [sessionId])
 

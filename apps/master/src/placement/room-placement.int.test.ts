@@ -2,16 +2,13 @@ import { type TestDatabase, until } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { ServiceError } from '@session-service/contract'
 import type { DataSource } from 'typeorm'
-import type { MasterConfig } from '../platform/config/configuration.module.js'
-import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
-import { EventLog } from '../events/event-log.js'
 import type { NodeSelection } from './node-selection.service.js'
+import type { LostMediaRepository } from './lost-media.repository.js'
 import { RoomPlacement } from './room-placement.js'
 import { REFUSED, SessionMediaRepository } from './session-media.repository.js'
 import { insertSession } from '../sessions/fixtures/rows.js'
 
-const CONFIG = { SERVICE_CDR: false, SERVICE_WEBHOOK: false } as unknown as MasterConfig
 const NORTH = { nodeId: 'north', bootId: 'boot' }
 const SOUTH = { nodeId: 'south', bootId: 'boot' }
 
@@ -22,7 +19,7 @@ let media: SessionMediaRepository
 
 beforeAll(async () => {
   ;({ database, dataSource, close } = await openMasterDatabase())
-  media = new SessionMediaRepository(dataSource, new EventLog(dataSource, CONFIG), new ClusterClock())
+  media = new SessionMediaRepository(dataSource)
 })
 afterAll(() => close())
 beforeEach(async () => {
@@ -86,6 +83,7 @@ describe('a session without a media node', () => {
 describe('a participant that joins', () => {
   const participant = { roomId: 'ses_1', connectionId: 'con', forcedNodeId: null }
   const withdrawn: unknown[] = []
+  const noLostMedia = {} as unknown as LostMediaRepository
   /** The selection of a master with outdated rows of the nodes. */
   const selection = {
     choose: (_forced: string | undefined, refused: ReadonlySet<string>) => {
@@ -98,7 +96,7 @@ describe('a participant that joins', () => {
 
   it('is placed on another node when the selected one is terminating', async () => {
     await becomes('north', 'terminating')
-    const placement = new RoomPlacement(media, selection)
+    const placement = new RoomPlacement(media, noLostMedia, selection)
     expect(await placement.of(participant, new Set())).toEqual({ place: { ...SOUTH, epoch: 1 }, isNew: true })
     expect(withdrawn).toEqual([NORTH])
   })
@@ -106,7 +104,7 @@ describe('a participant that joins', () => {
   it('is rejected with NO_CAPACITY when all nodes are terminating', async () => {
     await becomes('north', 'terminating')
     await becomes('south', 'terminating')
-    const placement = new RoomPlacement(media, selection)
+    const placement = new RoomPlacement(media, noLostMedia, selection)
     await expect(placement.of(participant, new Set())).rejects.toMatchObject({ code: 'NO_CAPACITY' })
   })
 })

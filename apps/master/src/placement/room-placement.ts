@@ -1,5 +1,6 @@
 import { ServiceError } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
+import { LostMediaRepository } from './lost-media.repository.js'
 import { NodeSelection } from './node-selection.service.js'
 import type { NodeBoot, RoomPlace } from '../media-nodes/room-place.js'
 import { REFUSED, type RoomEpochs, SessionMediaRepository } from './session-media.repository.js'
@@ -16,6 +17,7 @@ export interface JoiningParticipant {
 export class RoomPlacement {
   constructor(
     private readonly sessions: SessionMediaRepository,
+    private readonly lostMedia: LostMediaRepository,
     private readonly selection: NodeSelection,
   ) {}
 
@@ -34,7 +36,7 @@ export class RoomPlacement {
 
   /** Ends the media of a session up to an epoch that clients have and the database has lost; the next join places it. */
   loseUntil(roomId: string, epoch: number): Promise<boolean> {
-    return this.sessions.loseUntil(roomId, epoch, { reason: 'mediaServerDisconnect' })
+    return this.lostMedia.loseUntil(roomId, epoch, { reason: 'mediaServerDisconnect' })
   }
 
   current(roomId: string): Promise<RoomPlace | undefined> {

@@ -9,6 +9,7 @@ import { USED_BOOT_ROWS } from '../media-nodes/session-place.js'
 import { EventLog } from '../events/event-log.js'
 import { StreamRepository } from '../streams/stream.repository.js'
 import { SubscriptionRepository } from '../streams/subscription.repository.js'
+import { LostMediaRepository } from './lost-media.repository.js'
 import { SessionMediaRepository } from './session-media.repository.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 
@@ -27,13 +28,15 @@ afterAll(() => close())
 /** The statements take different locks with and without events. */
 describe.each([true, false])('the media of a session, events on: %s', (isOn) => {
   let media: SessionMediaRepository
+  let lostMedia: LostMediaRepository
   let streams: StreamRepository
   let subscriptions: SubscriptionRepository
 
   beforeEach(async () => {
     const config = { SERVICE_CDR: false, SERVICE_WEBHOOK: isOn, SERVICE_WEBHOOK_EVENTS: ['webrtcConnectionDestroyed'] }
     const events = new EventLog(dataSource, config as unknown as MasterConfig)
-    media = new SessionMediaRepository(dataSource, events, new ClusterClock())
+    media = new SessionMediaRepository(dataSource)
+    lostMedia = new LostMediaRepository(events, new ClusterClock())
     streams = new StreamRepository(dataSource, events, new ClusterClock())
     subscriptions = new SubscriptionRepository(events, new ClusterClock())
     await database.query('DELETE FROM outbox')
@@ -54,7 +57,8 @@ describe.each([true, false])('the media of a session, events on: %s', (isOn) => 
     })
   const watch = (streamId: string, mediaEpoch: number) =>
     subscriptions.insert({ connectionId: 'bob', streamId, createdAt: Date.now(), mediaEpoch })
-  const lose = (epoch: number) => media.lose({ roomId: 'ses_1', place: { ...NODE, epoch } }, LOST)
+  const lose = async (epoch: number) =>
+    (await lostMedia.lose([{ roomId: 'ses_1', place: { ...NODE, epoch } }], LOST)).length > 0
   const recordedEvents = () => database.query('SELECT name FROM outbox ORDER BY position')
 
   it('is lost once per placement, together with all streams and subscriptions', async () => {
@@ -75,8 +79,8 @@ describe.each([true, false])('the media of a session, events on: %s', (isOn) => 
     expect(await epochs()).toEqual(new Map([['ses_1', { last: 2, valid: 2 }]]))
     expect(await lose(2)).toBe(true)
     expect(await epochs()).toEqual(new Map([['ses_1', { last: 2, valid: 3 }]]))
-    expect(await media.loseUntil('ses_1', 2, LOST)).toBe(false)
-    expect(await media.loseUntil('ses_1', 5, LOST)).toBe(true)
+    expect(await lostMedia.loseUntil('ses_1', 2, LOST)).toBe(false)
+    expect(await lostMedia.loseUntil('ses_1', 5, LOST)).toBe(true)
     expect(await media.assign('ses_1', NODE)).toEqual({ ...NODE, epoch: 6 })
   })
 
@@ -103,16 +107,65 @@ describe.each([true, false])('the media of a session, events on: %s', (isOn) => 
       expect(await database.query('SELECT 1 FROM subscription')).toEqual([])
     }
   })
+
+  it('is lost together with that of other sessions, in one transaction', async () => {
+    for (const [session, ...participants] of [
+      ['red', 'carol', 'dora'],
+      ['blue', 'emil'],
+      ['green', 'frida'],
+      ['again', 'gustav'],
+    ] as const) {
+      await insertSession(database, session)
+      await insertParticipants(database, session, ...participants)
+      await media.assign(`${session}_1`, NODE)
+    }
+    await database.query(
+      `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
+       SELECT 'of ' || id, session_id, id, 1, '{"hasAudio": true, "hasVideo": false}' FROM connection WHERE session_id <> 'ses'`,
+    )
+    await subscriptions.insert({ connectionId: 'dora', streamId: 'of carol', createdAt: Date.now(), mediaEpoch: 1 })
+    await lostMedia.lose([{ roomId: 'again_1', place: { ...NODE, epoch: 1 } }], LOST)
+    await media.assign('again_1', NODE)
+    await database.query('DELETE FROM outbox')
+    const rooms = ['red_1', 'again_1', 'unplaced_1', 'blue_1', 'green_1'].map((roomId) => {
+      return { roomId, place: { ...NODE, epoch: 1 } }
+    })
+    const holder = dataSource.createQueryRunner()
+    await holder.startTransaction()
+    try {
+      await holder.query(`SELECT 1 FROM session WHERE id = 'green' FOR NO KEY UPDATE`)
+      const lost = await lostMedia.lose(rooms, { ...LOST, afterEventId: 'crash' })
+      expect(lost.map(({ roomId }) => roomId)).toEqual(['red_1', 'blue_1'])
+    } finally {
+      await holder.rollbackTransaction()
+      await holder.release()
+    }
+    expect(await database.query('SELECT session_id AS id FROM stream')).toEqual([{ id: 'green' }])
+    const placed = await database.query('SELECT id FROM session WHERE media_node_id IS NOT NULL ORDER BY id')
+    expect(placed).toEqual([{ id: 'again' }, { id: 'green' }])
+    expect(await media.assign('red_1', NODE)).toEqual({ ...NODE, epoch: 2 })
+    const events = await database.query('SELECT payload, after_id, xmin::text FROM outbox ORDER BY position')
+    const recorded = events.map(({ payload, after_id }) => {
+      const event = JSON.parse(String(payload)) as Record<string, string>
+      return (
+        ['sessionId', 'streamId', 'connectionId', 'connection', 'reason'].map((key) => event[key]).join(' ') +
+        ` ${String(after_id)}`
+      )
+    })
+    const ends = [
+      'blue of emil emil OUTBOUND nodeCrashed crash',
+      'red of carol dora INBOUND nodeCrashed crash',
+      'red of carol carol OUTBOUND nodeCrashed crash',
+      'red of dora dora OUTBOUND nodeCrashed crash',
+    ]
+    expect(recorded).toEqual(isOn ? ends : [])
+    expect(new Set(events.map(({ xmin }) => xmin)).size).toBe(isOn ? 1 : 0)
+  })
 })
 
 describe('the placement of sessions', () => {
   it('lists the boots in use, and the rooms of a node or of one of its boots', async () => {
-    const config = { SERVICE_CDR: false, SERVICE_WEBHOOK: false, SERVICE_WEBHOOK_EVENTS: [] }
-    const media = new SessionMediaRepository(
-      dataSource,
-      new EventLog(dataSource, config as unknown as MasterConfig),
-      new ClusterClock(),
-    )
+    const media = new SessionMediaRepository(dataSource)
     await database.query('DELETE FROM session')
     const usedBoots = (): Promise<object[]> =>
       database.query(periodicStatement('renewed AS (SELECT 0 AS most)', [USED_BOOT_ROWS]))

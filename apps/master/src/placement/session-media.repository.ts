@@ -1,13 +1,9 @@
-import type { HeldRoom, WebrtcEndReason } from '@session-service/contract'
+import type { HeldRoom } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
-import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { GroupRead } from '../platform/database/group-read.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { execute, firstRow, rows } from '../platform/database/sql.js'
-import { type EventSession, mediaEnded } from '../events/event-drafts.js'
-import { EventLog } from '../events/event-log.js'
-import { linksOfSession, participantsOf } from '../events/event-queries.js'
 import type { NodeBoot, PlacedRoom, RoomPlace } from '../media-nodes/room-place.js'
 import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 
@@ -24,13 +20,6 @@ const EPOCHS = new KeyedStatement<{ id: string; epoch: number }>(
 /** The node no longer accepts sessions. */
 export const REFUSED = 'refused'
 
-/** The cause of an end of media that no participant requested. */
-export interface MediaEnd {
-  reason: WebrtcEndReason
-  /** Id of the event that the webhook must receive first. */
-  afterEventId?: string | undefined
-}
-
 /** Media of an epoch before `valid` is lost. `last` is one less while the session has no placement. */
 export interface RoomEpochs {
   last: number
@@ -45,18 +34,14 @@ export interface BootFilter {
 
 /**
  * Reads and writes the placement of sessions on media nodes. Hand-written: placement is on the path of every join, and
- * assigning and losing media need locks.
+ * assigning needs locks.
  */
 @Injectable()
 export class SessionMediaRepository {
   readonly #places = new GroupRead<string, MaybePlace>((roomIds) => this.#placesOf(roomIds))
   readonly #epochs = new GroupRead<string, number>((sessionIds) => this.#mediaEpochs(sessionIds))
 
-  constructor(
-    private readonly dataSource: DataSource,
-    private readonly events: EventLog,
-    private readonly clock: ClusterClock,
-  ) {}
+  constructor(private readonly dataSource: DataSource) {}
 
   /**
    * Assigns the session to a node unless it has one. Returns the resulting place, undefined when there is no such
@@ -163,48 +148,6 @@ export class SessionMediaRepository {
       [uniqueSessionId],
     )
     return session !== undefined
-  }
-
-  /**
-   * Clears one placement of a session and deletes its streams; the next join places it again. False when the session
-   * has been placed again since. Publishing and subscribing lock the session's row too, so that no stream of the lost
-   * media is inserted afterwards.
-   */
-  lose({ roomId, place }: PlacedRoom, end: MediaEnd): Promise<boolean> {
-    return this.#lose('media_epoch = $2 AND media_node_id IS NOT NULL', roomId, place.epoch, end)
-  }
-
-  /** As `lose`, up to a placement that clients have and the database does not know: it has lost commits in a failover. */
-  loseUntil(roomId: string, epoch: number, end: MediaEnd): Promise<boolean> {
-    return this.#lose('media_epoch < $2', roomId, epoch, end)
-  }
-
-  #lose(condition: string, roomId: string, epoch: number, { reason, afterEventId }: MediaEnd): Promise<boolean> {
-    return this.events.transaction(
-      async (manager, record) => {
-        const session = await firstRow<EventSession>(
-          manager,
-          `SELECT id, unique_id AS "uniqueSessionId", created_at AS "createdAt" FROM session
-           WHERE unique_id = $1 AND ${condition} FOR UPDATE`,
-          [roomId, epoch],
-        )
-        if (!session) return false
-        if (this.events.isOn) {
-          const participants = await participantsOf(manager, session.id)
-          const links = await linksOfSession(manager, session.id)
-          await record(...mediaEnded(session, participants, links, reason, this.clock.now()))
-        }
-        await execute(manager, 'DELETE FROM stream WHERE session_id = $1', [session.id])
-        await execute(
-          manager,
-          `UPDATE session SET media_node_id = NULL, media_node_boot_id = NULL, media_moved = true, media_epoch = $2
-           WHERE id = $1`,
-          [session.id, epoch],
-        )
-        return true
-      },
-      { after: afterEventId },
-    )
   }
 
   /** Number of participants with a client in these rooms together. */

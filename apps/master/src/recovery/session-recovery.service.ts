@@ -4,6 +4,7 @@ import { CameraRestarts } from '../ip-cameras/camera-restarts.service.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import type { PlacedRoom } from '../media-nodes/room-place.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
+import { LostMediaRepository } from '../placement/lost-media.repository.js'
 import { SessionMediaRepository } from '../placement/session-media.repository.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 
@@ -15,7 +16,11 @@ export interface MediaLossCause {
   afterEventId?: string
 }
 
-/** Sessions that are recovered concurrently. */
+/** Sessions whose media one transaction clears at most: it holds the locks of all of them. */
+const LOST_TOGETHER = 50
+/** Such transactions at the same time. */
+const CONCURRENT_BATCHES = 2
+/** Sessions that are recovered one by one at the same time. */
 const CONCURRENCY = 8
 /**
  * Clients reconnect at random within this many ms per client: two transports with their handshakes cost a node about as
@@ -42,6 +47,7 @@ export class SessionRecovery {
   constructor(
     private readonly sessions: SessionsService,
     private readonly media: SessionMediaRepository,
+    private readonly lostMedia: LostMediaRepository,
     private readonly broadcast: SessionBroadcast,
     private readonly cameras: CameraRestarts,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -54,7 +60,8 @@ export class SessionRecovery {
   async mediaLost(rooms: readonly PlacedRoom[], cause: MediaLossCause): Promise<void> {
     if (rooms.length === 0) return
     const spreadMs = spreadOf(await this.media.participantsIn(rooms.map(({ roomId }) => roomId)))
-    await mapConcurrent(rooms, CONCURRENCY, async (room) => {
+    const remaining = await this.#loseTogether(rooms, cause, spreadMs)
+    await mapConcurrent(remaining, CONCURRENCY, async (room) => {
       try {
         await this.#recover(room, cause, spreadMs)
       } catch (error) {
@@ -64,13 +71,37 @@ export class SessionRecovery {
     })
   }
 
+  /** Returns the rooms that remain, to be recovered one by one: those whose sessions are locked, and all after a failure. */
+  async #loseTogether(rooms: readonly PlacedRoom[], cause: MediaLossCause, spreadMs: number): Promise<PlacedRoom[]> {
+    if (rooms.length === 1 || !this.config.SERVICE_PRO_SESSION_RECOVERY) return [...rooms]
+    const batches = Array.from({ length: Math.ceil(rooms.length / LOST_TOGETHER) }, (_, nth) =>
+      rooms.slice(nth * LOST_TOGETHER, (nth + 1) * LOST_TOGETHER),
+    )
+    const remaining = await mapConcurrent(batches, CONCURRENT_BATCHES, async (batch) => {
+      const lost = await this.lostMedia.lose(batch, cause).catch((error: unknown): PlacedRoom[] => {
+        this.#logger.debug({ err: error }, 'recovering several sessions together failed')
+        return []
+      })
+      this.#move(lost, cause, spreadMs)
+      return batch.filter((room) => !lost.includes(room))
+    })
+    return remaining.flat()
+  }
+
   async #recover(room: PlacedRoom, cause: MediaLossCause, spreadMs: number): Promise<void> {
     if (!this.config.SERVICE_PRO_SESSION_RECOVERY) {
       return this.sessions.closeWithMedia(room, cause.reason, cause.afterEventId)
     }
-    if (!(await this.media.lose(room, cause))) return
-    this.#moved.inc({ reason: cause.reason })
-    this.broadcast.mediaLost(room.roomId, room.place.epoch, spreadMs)
-    this.cameras.restartSoon([room.roomId])
+    this.#move(await this.lostMedia.lose([room], cause), cause, spreadMs)
+  }
+
+  /** Clients rejoin, and cameras start again, on another node. */
+  #move(lost: readonly PlacedRoom[], { reason }: MediaLossCause, spreadMs: number): void {
+    if (lost.length === 0) return
+    for (const { roomId, place } of lost) {
+      this.#moved.inc({ reason })
+      this.broadcast.mediaLost(roomId, place.epoch, spreadMs)
+    }
+    this.cameras.restartSoon(lost.map(({ roomId }) => roomId))
   }
 }

@@ -1,5 +1,12 @@
-import { expect, it } from '@jest/globals'
-import { spreadOf } from './session-recovery.service.js'
+import { describe, expect, it } from '@jest/globals'
+import type { CameraRestarts } from '../ip-cameras/camera-restarts.service.js'
+import type { PlacedRoom } from '../media-nodes/room-place.js'
+import type { LostMediaRepository } from '../placement/lost-media.repository.js'
+import type { SessionMediaRepository } from '../placement/session-media.repository.js'
+import type { SessionBroadcast } from '../platform/bus/session-broadcast.js'
+import type { MasterConfig } from '../platform/config/configuration.module.js'
+import type { SessionsService } from '../sessions/sessions.service.js'
+import { SessionRecovery, spreadOf } from './session-recovery.service.js'
 
 it.each([
   [0, 0],
@@ -10,4 +17,65 @@ it.each([
   [10_000, 3_000],
 ])('spreads the reconnects of %d clients over %d ms', (participants, expected) => {
   expect(spreadOf(participants)).toBe(expected)
+})
+
+describe('the sessions of a failed media node', () => {
+  const ROOMS = Array.from({ length: 120 }, (_, nth): PlacedRoom => {
+    return { roomId: `room_${nth}`, place: { nodeId: 'north', bootId: 'boot', epoch: 1 } }
+  })
+
+  /** `lose` clears the placements of several rooms, or of one. Records the batches, and the rooms whose clients are notified. */
+  function recoveryWith(lose: (rooms: readonly PlacedRoom[]) => Promise<PlacedRoom[]>) {
+    const [batches, notified, cameras]: [number[], string[], string[]] = [[], [], []]
+    const lostMedia = {
+      lose: (rooms: readonly PlacedRoom[]) => {
+        batches.push(rooms.length)
+        return lose(rooms)
+      },
+    }
+    const recovery = new SessionRecovery(
+      {} as unknown as SessionsService,
+      { participantsIn: () => Promise.resolve(3) } as unknown as SessionMediaRepository,
+      lostMedia as unknown as LostMediaRepository,
+      { mediaLost: (roomId: string) => notified.push(roomId) } as unknown as SessionBroadcast,
+      { restartSoon: (roomIds: string[]) => cameras.push(...roomIds) } as unknown as CameraRestarts,
+      { SERVICE_PRO_SESSION_RECOVERY: true } as MasterConfig,
+    )
+    return { batches, notified, cameras, recover: () => recovery.mediaLost(ROOMS, { reason: 'nodeCrashed' }) }
+  }
+  const idsOf = (rooms: readonly PlacedRoom[]): string[] => rooms.map(({ roomId }) => roomId)
+
+  it('are cleared together, and their clients notified once', async () => {
+    const { batches, notified, cameras, recover } = recoveryWith((rooms) => Promise.resolve([...rooms]))
+    await recover()
+    expect(batches).toEqual([50, 50, 20])
+    expect(notified).toEqual(idsOf(ROOMS))
+    expect(cameras).toEqual(idsOf(ROOMS))
+  })
+
+  it('are cleared one by one when they are locked; those that were placed again stay', async () => {
+    const { batches, notified, recover } = recoveryWith((rooms) =>
+      Promise.resolve(rooms.filter(({ roomId }) => roomId !== 'room_8' && (rooms.length === 1 || roomId !== 'room_7'))),
+    )
+    await recover()
+    expect(batches).toEqual([50, 50, 20, 1, 1])
+    expect(notified.toSorted()).toEqual(
+      idsOf(ROOMS)
+        .filter((id) => id !== 'room_8')
+        .toSorted(),
+    )
+  })
+
+  it('are cleared one by one after a failure, and one that fails again is reported after the others', async () => {
+    const { notified, recover } = recoveryWith((rooms) => {
+      const fails = rooms.some(({ roomId }) => roomId === 'room_60')
+      return fails ? Promise.reject(new Error('no such room_60')) : Promise.resolve([...rooms])
+    })
+    await expect(recover()).rejects.toThrow('room_60')
+    expect(notified.toSorted()).toEqual(
+      idsOf(ROOMS)
+        .filter((id) => id !== 'room_60')
+        .toSorted(),
+    )
+  })
 })
