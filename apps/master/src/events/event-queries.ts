@@ -7,7 +7,9 @@ import type { EventParticipant, EventSession, WebrtcLink } from './event-drafts.
 const LINK = `p.session_id AS "sessionId", p.id AS "streamId", p.connection_id AS "publisherId", p.media_options AS "mediaOptions",
   (SELECT publisher.camera->>'publicUri' FROM connection publisher WHERE publisher.id = p.connection_id) AS "rtspUri"`
 const PARTICIPANTS = new KeyedStatement<EventParticipant & { sessionId: string }>(
-  (is) => `SELECT c.session_id AS "sessionId", c.id AS "connectionId", c.active_at AS "activeAt", c.location, c.ip, c.platform,
+  (
+    is,
+  ) => `SELECT c.session_id AS "sessionId", c.id AS "connectionId", c.active_at AS "activeAt", c.location, c.ip, c.platform,
       c.client_data AS "clientData", c.server_data AS "serverData"
     FROM connection c WHERE c.session_id ${is} AND c.status = 'active' ORDER BY c.active_at, c.id`,
 )

@@ -2,28 +2,30 @@ import { type DeadLetterListView, ServiceError } from '@session-service/contract
 import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common'
 import { API_PREFIX } from '../../platform/http/api.js'
 import { PathParam } from '../../platform/http/parameters.js'
-import { OutboxRepository } from '../outbox.repository.js'
+import { DeadLetterRepository } from './dead-letter.repository.js'
+import { WebhookQueueRepository } from './webhook-queue.repository.js'
 import { WebhookSender } from './webhook-sender.service.js'
 
 /** Events that were given up: list, replay and delete them. */
 @Controller(`${API_PREFIX}/webhook/dead-letters`)
 export class DeadLettersController {
   constructor(
-    private readonly outbox: OutboxRepository,
+    private readonly letters: DeadLetterRepository,
+    private readonly queue: WebhookQueueRepository,
     private readonly sender: WebhookSender,
   ) {}
 
   /** The oldest thousand; `numberOfElements` counts all. */
   @Get()
   async list(): Promise<DeadLetterListView> {
-    const [content, { dead: numberOfElements }] = await Promise.all([this.outbox.dead(), this.outbox.counts()])
+    const [content, { dead: numberOfElements }] = await Promise.all([this.letters.oldest(), this.queue.counts()])
     return { numberOfElements, content }
   }
 
   @Post('replay')
   @HttpCode(200)
   async replayAll(): Promise<{ replayed: number }> {
-    const replayed = await this.outbox.replay()
+    const replayed = await this.letters.replay()
     this.sender.poll()
     return { replayed }
   }
@@ -31,7 +33,7 @@ export class DeadLettersController {
   @Post(':eventId/replay')
   @HttpCode(200)
   async replay(@PathParam('eventId') id: string): Promise<{ replayed: number }> {
-    const replayed = found(await this.outbox.replay(id), id)
+    const replayed = found(await this.letters.replay(id), id)
     this.sender.poll()
     return { replayed }
   }
@@ -39,13 +41,13 @@ export class DeadLettersController {
   @Delete()
   @HttpCode(204)
   async purgeAll(): Promise<void> {
-    await this.outbox.purge()
+    await this.letters.purge()
   }
 
   @Delete(':eventId')
   @HttpCode(204)
   async purge(@PathParam('eventId') id: string): Promise<void> {
-    found(await this.outbox.purge({ id }), id)
+    found(await this.letters.purge({ id }), id)
   }
 }
 

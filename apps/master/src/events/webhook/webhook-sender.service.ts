@@ -7,23 +7,27 @@ import {
   withoutSpan,
   withSpan,
 } from '@session-service/server-kit'
+import { isClusterEvent } from '@session-service/contract'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { EventLog } from '../event-log.js'
-import { type ClaimedEvent, OutboxRepository, type QueuedEvent } from '../outbox.repository.js'
+import type { QueuedEvent } from '../outbox.repository.js'
 import { type FailedPost, WebhookPost } from './webhook-post.js'
+import { WebhookQueueRepository } from './webhook-queue.repository.js'
 
 /** Interval of reading the whole outbox, ms: for events of other masters and for retries. */
 const POLL_EVERY_MS = 500
 /** A claim lasts this much longer than the time-out of an attempt, ms; no other master posts the event until then. */
 const LEASE_SLACK_MS = 5_000
-/** A claim that took this long, ms, is followed by a rest of some times its length: the queue is long then. */
+/**
+ * A claim is followed by a rest of its length, in which events come together; by some times of it after a slow one, ms,
+ * because the queue is long then.
+ */
 const SLOW_CLAIM_MS = 20
 const REST_FACTOR = 4
 /** A session with many events keeps its place among the parallel ones this long, ms; then other sessions have their turn. */
 const TURN_MS = 1_000
-const PURGE_EVERY_MS = 3_600_000
 /** Gauges of one scrape share one read of the outbox, ms. */
 const COUNTS_MS = 1_000
 /** Time that attempts in progress have at shutdown, ms. */
@@ -42,10 +46,12 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   #timer: NodeJS.Timeout | undefined
   #claiming: Promise<void> | undefined
   #isClaimRequested = false
+  /** The last claim did not have enough capacity, or events have become due since: an end of a turn is followed by a claim. */
+  #mayMoreBeDue = false
   /** Times by `performance.now()`. */
+  #lastRecordedAt = -Infinity
   #nextSearchAt = 0
   #restsUntil = 0
-  #lastPurge = -Infinity
   #isStopping = false
   readonly #attempts = metrics.counter('webhook_attempts_total', {
     help: 'Attempts to post an event, by outcome',
@@ -53,13 +59,13 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   })
 
   constructor(
-    private readonly outbox: OutboxRepository,
+    private readonly queue: WebhookQueueRepository,
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     if (!config.SERVICE_WEBHOOK) return
-    const counts = cachedFor(COUNTS_MS, () => outbox.counts())
+    const counts = cachedFor(COUNTS_MS, () => queue.counts())
     metrics.sampled('webhook_pending', 'Events that wait to be posted', async () => (await counts()).pending)
     metrics.sampled('webhook_dead', 'Events that were given up', async () => (await counts()).dead)
   }
@@ -76,7 +82,10 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       timeoutMs: config.SERVICE_WEBHOOK_TIMEOUT,
       now: () => this.clock.now(),
     })
-    this.events.onRecorded(() => this.poll())
+    this.events.onRecorded(() => {
+      this.#lastRecordedAt = performance.now()
+      this.poll()
+    })
     this.poll()
   }
 
@@ -122,32 +131,38 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
 
   async #claimDue(): Promise<void> {
     try {
-      await this.#purgeOld()
-      if (this.#capacity <= 0) return
+      // Deliveries that were stored together end in the same turn of the event loop.
+      await nextTurn()
+      this.#mayMoreBeDue = this.#capacity <= 0
+      if (this.#mayMoreBeDue) return
       const startedAt = performance.now()
       await this.#startDue()
-      const tookMs = performance.now() - startedAt
-      if (tookMs >= SLOW_CLAIM_MS) this.#restsUntil = performance.now() + REST_FACTOR * tookMs
+      const endedAt = performance.now()
+      const tookMs = endedAt - startedAt
+      this.#restsUntil = endedAt + (tookMs < SLOW_CLAIM_MS ? 1 : REST_FACTOR) * tookMs
     } catch (error) {
       this.#logger.warn({ err: error }, 'claiming events from the outbox failed, will retry')
     }
   }
 
   async #startDue(): Promise<void> {
-    await this.#startFrom('oldest')
+    if ((await this.#startFrom('oldest')) === 'enough') return
     if (this.#capacity <= 0 || performance.now() < this.#nextSearchAt) return
     // Events behind many that cannot be posted yet are not among the oldest. A search that finds none rests.
     const found = await this.#startFrom('all')
-    this.#nextSearchAt = found > 0 ? 0 : performance.now() + POLL_EVERY_MS
+    this.#nextSearchAt = found === 'none' ? performance.now() + POLL_EVERY_MS : 0
   }
 
-  async #startFrom(heads: 'oldest' | 'all'): Promise<number> {
-    const events = await this.outbox.claim(heads, this.#capacity, this.#leaseMs)
+  async #startFrom(heads: 'oldest' | 'all'): Promise<'none' | 'some' | 'enough'> {
+    const limit = this.#capacity
+    const events = await this.queue.claim(heads, limit, this.#leaseMs)
     for (const event of events) this.#start(event)
-    return events.length
+    if (events.length < limit) return events.length === 0 ? 'none' : 'some'
+    this.#mayMoreBeDue = true
+    return 'enough'
   }
 
-  #start(event: ClaimedEvent): void {
+  #start(event: QueuedEvent): void {
     // A claim starts within the request that recorded an event, and also claims events of others.
     const turn = withoutSpan(() => this.#deliverInTurn(event))
       .catch((error: unknown) =>
@@ -155,39 +170,63 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       )
       .finally(() => {
         this.#inFlight.delete(turn)
-        this.poll()
+        if (this.#mayMoreBeDue) this.poll()
       })
     this.#inFlight.add(turn)
   }
 
   /** Posts the event and the next ones of its session, until one fails or the turn is over. */
-  async #deliverInTurn(first: ClaimedEvent): Promise<void> {
+  async #deliverInTurn(first: QueuedEvent): Promise<void> {
     const endsAt = performance.now() + TURN_MS
-    let event: ClaimedEvent | undefined = first
-    while (event) event = await this.#deliver(event, endsAt)
+    const mayContinue = (): boolean => !this.#isStopping && performance.now() < endsAt
+    let claimed = [first]
+    while (claimed.length > 0) claimed = await this.#deliver(claimed, mayContinue)
   }
 
-  /** Returns the session's next event, claimed, if it may be posted at once. */
-  async #deliver(event: ClaimedEvent, turnEndsAt: number): Promise<ClaimedEvent | undefined> {
-    const { position, id, name, payload } = event
+  /**
+   * Posts claimed events of one session. An outcome is stored while the next event is posted. Returns the session's next
+   * events, claimed, if they may be posted at once.
+   */
+  async #deliver(claimed: readonly QueuedEvent[], mayContinue: () => boolean): Promise<QueuedEvent[]> {
+    const stored: Promise<void>[] = []
+    for (const [index, event] of claimed.entries()) {
+      const isCutOff = index > 0 && !mayContinue()
+      if (isCutOff || !(await this.#attempt(event))) {
+        this.#mayMoreBeDue ||= isCutOff
+        await Promise.all([...stored, this.queue.release(claimed.slice(isCutOff ? index : index + 1))])
+        return []
+      }
+      if (index === claimed.length - 1) break
+      stored.push(this.queue.delivered(event))
+      stored.at(-1)?.catch(() => undefined)
+    }
+    await Promise.all(stored)
+    const last = claimed.at(-1)
+    if (!last) return []
+    const askedAt = performance.now()
+    const isOver = !mayContinue()
+    if (isOver) await this.queue.delivered(last)
+    const next = isOver ? [] : await this.queue.deliveredAndClaimNext(last, this.#leaseMs)
+    // A claim in the meantime does not find an event of this session, which waited for the last one.
+    if (next.length === 0 && (isOver || this.#lastRecordedAt >= askedAt)) this.#mayMoreBeDue = true
+    return next
+  }
+
+  /** Posts an event and stores a failure. Returns whether the receiver has it. */
+  async #attempt(event: QueuedEvent): Promise<boolean> {
+    const { id, name, payload } = event
     const body = JSON.stringify({ event: name, ...(JSON.parse(payload) as object) })
     const span = spanOf(event)
     const result = await withSpan(span, () => this.#post(id, body))
     if (result?.outcome !== 'delivered') span?.fail(result?.outcome ?? 'aborted')
     span?.end()
-    if (!result) {
-      await this.outbox.release(position)
-      return undefined
-    }
-    this.#attempts.inc({ outcome: result.outcome })
-    if (result.outcome !== 'delivered') {
-      await this.#fail(event, result)
-      return undefined
-    }
-    const mayContinue = event.hasNext && !this.#isStopping && performance.now() < turnEndsAt
-    if (mayContinue) return this.outbox.deliveredAndClaimNext(event, this.#leaseMs)
-    await this.outbox.delivered(position)
-    return undefined
+    // Events of sessions may have waited for the first attempt of one of the cluster.
+    if (isClusterEvent(name)) this.#mayMoreBeDue = true
+    if (result) this.#attempts.inc({ outcome: result.outcome })
+    if (result?.outcome === 'delivered') return true
+    if (result) await this.#fail(event, result)
+    else await this.queue.release([event])
+    return false
   }
 
   async #fail({ position, id, name, attempts }: QueuedEvent, result: FailedPost): Promise<void> {
@@ -195,8 +234,11 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const backoff = { firstMs: config.SERVICE_WEBHOOK_FIRST_RETRY, longestMs: config.SERVICE_WEBHOOK_LONGEST_RETRY }
     const requestedMs = Math.min(result.retryAfterMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER * 1_000)
     const delayMs = Math.max(backoffMs(attempts + 1, backoff), requestedMs)
-    const isDead = await this.outbox.failed(position, result.error, delayMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER)
-    if (isDead) this.#attempts.inc({ outcome: 'given_up' })
+    const isDead = await this.queue.failed(position, result.error, delayMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER)
+    if (isDead) {
+      this.#attempts.inc({ outcome: 'given_up' })
+      this.#mayMoreBeDue = true
+    }
     this.#logger.warn(`posting event ${id} (${name}) failed: ${result.error}${isDead ? '; giving up' : ''}`)
   }
 
@@ -205,13 +247,9 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     const result = await this.#receiver?.post(id, body, this.#stopping.signal)
     return result?.outcome !== 'delivered' && this.#stopping.signal.aborted ? undefined : result
   }
-
-  async #purgeOld(): Promise<void> {
-    if (performance.now() - this.#lastPurge < PURGE_EVERY_MS) return
-    this.#lastPurge = performance.now()
-    await this.outbox.purge({ olderThanDays: this.config.SERVICE_WEBHOOK_KEEP_DEAD })
-  }
 }
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
 /** A span of the attempt, in the trace of the change that the event reports. */
 function spanOf({ id, name, attempts, traceContext }: QueuedEvent): ActiveSpan | undefined {

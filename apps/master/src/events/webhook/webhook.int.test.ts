@@ -37,6 +37,19 @@ const oneSession = async (): Promise<string> => {
   return id
 }
 
+/** Queues events of one session, like `event`, with the timestamps 0, 1, 2 and so on. Returns their ids. */
+async function queueEvents(count: number, event: object | undefined): Promise<string[]> {
+  const key = randomBytes(4).toString('hex')
+  const ids = Array.from({ length: count }, (_, nth) => `evt_${key}_${nth}`)
+  await stack.postgres.query(
+    `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at)
+     SELECT id, 'webhook', $3, 'sessionDestroyed', $2::jsonb || jsonb_build_object('timestamp', nth - 1), 1
+     FROM unnest($1::text[]) WITH ORDINALITY AS r(id, nth) ORDER BY nth`,
+    [ids, JSON.stringify({ ...event, event: undefined }), key],
+  )
+  return ids
+}
+
 describe('a webhook', () => {
   it('H13, H15: carries the configured headers and signatures that an independent library verifies, with either secret', async () => {
     const id = await oneSession()
@@ -98,6 +111,29 @@ describe('a webhook', () => {
     ])
   })
 
+  it('posts no event of a session after one that is refused, and the others as soon as that is accepted', async () => {
+    const session = await oneSession()
+    await sink.ended(session)
+    const [, last] = sink.received.filter(({ event }) => event.sessionId === session)
+    let isRefused = true
+    sink.behaviour = ({ timestamp }) => (timestamp === 12 && isRefused ? { status: 503 } : undefined)
+    const ids = await queueEvents(30, last?.event)
+    const received = (): string[] => sink.received.map(({ id }) => id).filter((id) => ids.includes(id))
+    await until('the event is refused twice', () => received().length >= 14)
+    const claimed = `SELECT 1 FROM outbox WHERE id = ANY($1) AND next_attempt_at > clock_timestamp()`
+    await until(
+      'no event behind it is claimed',
+      async () => {
+        return (await stack.postgres.query(claimed, [ids.slice(13)])).length === 0
+      },
+      3_000,
+    )
+    isRefused = false
+    await until('the queue is posted', () => received().at(-1) === ids.at(-1))
+    const again = received().length - ids.length
+    expect(received()).toEqual(ids.flatMap((id, nth) => Array.from({ length: nth === 12 ? again + 1 : 1 }, () => id)))
+  })
+
   it('posts the events behind a long queue of a session that is refused, and the queue in order when it is accepted', async () => {
     const session = await oneSession()
     await sink.ended(session)
@@ -106,13 +142,7 @@ describe('a webhook', () => {
       sessionId === session && event === 'sessionDestroyed'
     sink.behaviour = (event) => (isQueued(event) && isRefused ? { status: 503 } : undefined)
     const [{ event: queued } = { event: undefined }] = sink.received.filter(({ event }) => isQueued(event))
-    const ids = Array.from({ length: 230 }, (_, index) => `evt_queued_${index}`)
-    await stack.postgres.query(
-      `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at)
-       SELECT id, 'webhook', 'queue', 'sessionDestroyed', $2, 1 FROM unnest($1::text[]) WITH ORDINALITY AS r(id, place)
-       ORDER BY place`,
-      [ids, JSON.stringify({ ...queued, event: undefined })],
-    )
+    const ids = await queueEvents(230, queued)
     await until('the queue is refused', () => sink.received.some(({ id, status }) => id === ids[0] && status === 503))
     await sink.ended(await oneSession())
     expect(sink.accepted.filter(({ id }) => ids.includes(id))).toEqual([])

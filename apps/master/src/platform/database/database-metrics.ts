@@ -14,6 +14,7 @@ const TABLE = [
   'departure',
   'end',
   'network_quality',
+  'delivery',
   'presence',
   'resume',
 ]

@@ -16,7 +16,7 @@ export class KeyedStatement<Row extends object> {
    * `text` gets the condition that a column is one of the keys, and how a statement for several keys treats locked rows: it
    * skips them, because one that holds the locks of some rows while it waits for others could meet a deadlock.
    */
-  constructor(text: (isKey: string, ofLocked: string) => string, type: 'text' | 'bytea' = 'text') {
+  constructor(text: (isKey: string, ofLocked: string) => string, type: 'text' | 'bytea' | 'bigint' = 'text') {
     this.#ofOne = prepared(text(`= ($1::${type}[])[1]`, ''))
     this.#ofSeveral = text('= ANY($1)', 'SKIP LOCKED')
   }

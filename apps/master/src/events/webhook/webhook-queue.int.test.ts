@@ -1,22 +1,25 @@
 import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
-import type { MasterConfig } from '../platform/config/configuration.module.js'
-import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
-import { sessionDestroyed, signalSent } from './event-drafts.js'
-import { EventLog } from './event-log.js'
-import { OutboxRepository } from './outbox.repository.js'
-import { insertSession } from '../sessions/fixtures/rows.js'
+import type { MasterConfig } from '../../platform/config/configuration.module.js'
+import { type MasterDatabase, openMasterDatabase } from '../../app/fixtures/master-database.js'
+import { sessionDestroyed, signalSent } from '../event-drafts.js'
+import { EventLog } from '../event-log.js'
+import { DeadLetterRepository } from './dead-letter.repository.js'
+import { WebhookQueueRepository } from './webhook-queue.repository.js'
+import { insertSession } from '../../sessions/fixtures/rows.js'
 
 let database: TestDatabase
 let dataSource: DataSource
 let close: MasterDatabase['close']
-let outbox: OutboxRepository
+let queue: WebhookQueueRepository
+let letters: DeadLetterRepository
 let events: EventLog
 
 beforeAll(async () => {
   ;({ database, dataSource, close } = await openMasterDatabase())
-  outbox = new OutboxRepository(dataSource)
+  queue = new WebhookQueueRepository(dataSource)
+  letters = new DeadLetterRepository(dataSource, {} as unknown as MasterConfig)
   events = new EventLog(dataSource, {
     SERVICE_CDR: false,
     SERVICE_WEBHOOK: true,
@@ -30,7 +33,7 @@ const record = async (session: string, after?: string): Promise<string> => {
   const [id = ''] = await events.transaction((_, write) => write(draft), { after })
   return id
 }
-const claim = (limit = 10, heads: 'oldest' | 'all' = 'oldest') => outbox.claim(heads, limit, 60_000)
+const claim = (limit = 10, heads: 'oldest' | 'all' = 'oldest') => queue.claim(heads, limit, 60_000)
 const age = (id: string, seconds: number) =>
   database.query(`UPDATE outbox SET queued_at = queued_at - $2 * interval '1 second' WHERE id = $1`, [id, seconds])
 
@@ -40,11 +43,11 @@ it('an event waits for the first attempt of the event that it follows', async ()
   const [first, ...none] = await claim()
   expect([first?.id, none]).toEqual([crash, []])
   expect(await claim()).toEqual([])
-  await outbox.failed(first?.position ?? 0, 'refused', 60_000, 3_600)
+  await queue.failed(first?.position ?? 0, 'refused', 60_000, 3_600)
   const [second] = await claim()
   expect(second?.id).toBe(end)
-  await outbox.delivered(second?.position ?? 0)
-  await outbox.delivered(first?.position ?? 0)
+  await queue.delivered(second!)
+  await queue.delivered(first!)
 })
 
 it('no later event of the session overtakes an event that waits for another one', async () => {
@@ -53,7 +56,7 @@ it('no later event of the session overtakes an event that waits for another one'
   const end = await record('room', crash)
   await record('room')
   expect(await claim()).toEqual([])
-  await outbox.delivered(held?.position ?? 0)
+  await queue.delivered(held!)
   const [next, ...none] = await claim()
   expect([next?.id, none]).toEqual([end, []])
   await database.query('DELETE FROM outbox')
@@ -80,7 +83,7 @@ it('a master whose clock is behind records no earlier time than the last of the 
     await events.transaction((_, write) => write(signalSent(ids, { from: null, to: [], type: '', data: '' }, now)))
     const [event] = await claim()
     times.push((JSON.parse(event?.payload ?? '{}') as { timestamp: number }).timestamp)
-    await outbox.delivered(event?.position ?? 0)
+    await queue.delivered(event!)
   }
   expect(times).toEqual([955, 955, 960, 960])
 })
@@ -102,9 +105,9 @@ it('an event behind many of another session is not among the oldest, but a searc
      SELECT 'evt_' || g, consumer, session_key, name, payload, created_at FROM outbox, generate_series(1, 250) g`,
   )
   const end = await record('room')
-  expect((await claim()).map(({ id, hasNext }) => [id, hasNext])).toEqual([[first, true]])
+  expect((await claim()).map(({ id }) => id)).toEqual([first])
   expect(await claim()).toEqual([])
-  expect((await claim(10, 'all')).map(({ id, hasNext }) => [id, hasNext])).toEqual([[end, false]])
+  expect((await claim(10, 'all')).map(({ id }) => id)).toEqual([end])
   expect(await claim(10, 'all')).toEqual([])
 })
 
@@ -118,11 +121,47 @@ it('the delivery of an event claims the first of its session that waits, if it i
   const [current] = await claim(1)
   expect([replayed?.id, current?.id]).toEqual([older, newer])
   await database.query('UPDATE outbox SET dead_at = NULL, next_attempt_at = clock_timestamp() WHERE id = $1', [older])
-  const next = await outbox.deliveredAndClaimNext(current!, 60_000)
-  expect([next?.id, next?.hasNext]).toEqual([older, true])
+  const [next, ...others] = await queue.deliveredAndClaimNext(current!, 60_000)
+  expect([next?.id, others]).toEqual([older, []])
   // The last one waits for the event of the cluster.
-  expect(await outbox.deliveredAndClaimNext(next!, 60_000)).toBeUndefined()
+  expect(await queue.deliveredAndClaimNext(next!, 60_000)).toEqual([])
   expect((await database.query('SELECT id FROM outbox ORDER BY position')).map(({ id }) => id)).toEqual([crash, last])
+})
+
+it('deliveries of one moment are stored in one transaction, and each claims the next events of its session', async () => {
+  await database.query('DELETE FROM outbox')
+  const ids = async (session: string, count: number): Promise<string[]> => {
+    const recorded: string[] = []
+    for (let nth = 0; nth < count; nth++) recorded.push(await record(session))
+    return recorded
+  }
+  const [red, blue, green] = [await ids('red', 12), await ids('blue', 2), await ids('green', 4)]
+  await record('yellow')
+  await database.query(`UPDATE outbox SET next_attempt_at = clock_timestamp() + interval '1 hour' WHERE id = $1`, [
+    green[2],
+  ])
+  const [first, second, third, fourth] = await claim()
+  const next = await Promise.all([
+    queue.deliveredAndClaimNext(first!, 60_000),
+    queue.deliveredAndClaimNext(second!, 60_000),
+    queue.deliveredAndClaimNext(third!, 60_000),
+    queue.delivered(fourth!),
+  ])
+  const claimed = next.flatMap((found) => found?.map(({ id }) => id) ?? [])
+  const [{ writers } = {}] = await database.query(
+    'SELECT count(DISTINCT xmin::text) AS writers FROM outbox WHERE id = ANY($1)',
+    [claimed],
+  )
+  expect(writers).toBe(1)
+  expect(next.map((found) => found?.map(({ id }) => id))).toEqual([
+    red.slice(1, 9),
+    blue.slice(1),
+    green.slice(1, 2),
+    undefined,
+  ])
+  expect(await claim()).toEqual([])
+  await queue.release(next[0])
+  expect((await claim()).map(({ id }) => id)).toEqual([red[1]])
 })
 
 it('replays and deletes more dead letters than one statement changes, also with outdated statistics', async () => {
@@ -138,12 +177,12 @@ it('replays and deletes more dead letters than one statement changes, also with 
   await database.query('ANALYZE outbox')
   await filling.commitTransaction()
   await filling.release()
-  expect(await outbox.replay('evt_7')).toBe(1)
-  expect(await outbox.purge({ olderThanDays: 3 })).toBe(0)
-  expect(await outbox.purge({ id: 'evt_8' })).toBe(1)
-  expect(await outbox.replay()).toBe(20_000)
-  expect(await outbox.counts()).toEqual({ pending: 20_001, dead: 0 })
+  expect(await letters.replay('evt_7')).toBe(1)
+  expect(await letters.purge({ olderThanDays: 3 })).toBe(0)
+  expect(await letters.purge({ id: 'evt_8' })).toBe(1)
+  expect(await letters.replay()).toBe(20_000)
+  expect(await queue.counts()).toEqual({ pending: 20_001, dead: 0 })
   await database.query(`UPDATE outbox SET dead_at = clock_timestamp() - interval '2 days'`)
-  expect(await outbox.purge({ olderThanDays: 1 })).toBe(20_001)
-  expect(await outbox.counts()).toEqual({ pending: 0, dead: 0 })
+  expect(await letters.purge({ olderThanDays: 1 })).toBe(20_001)
+  expect(await queue.counts()).toEqual({ pending: 0, dead: 0 })
 })
