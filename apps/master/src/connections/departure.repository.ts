@@ -6,10 +6,10 @@ import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import type { EventParticipant } from '../events/event-drafts.js'
-import { EventLog, inTrace, type Manager } from '../events/event-log.js'
+import { EventLog, type Manager } from '../events/event-log.js'
 import { linksOfParticipants } from '../events/event-queries.js'
 import type { Absence, RemovedConnection } from './connection.records.js'
-import { EmptySessions } from './empty-sessions.js'
+import { type EmptySession, EmptySessions } from './empty-sessions.js'
 import { leaverEvents, leaversOf, type LockedSession, lockSessions } from './leavers.js'
 
 /** Connections that one transaction removes at most: it holds the locks of all their sessions. */
@@ -93,18 +93,16 @@ export class DepartureRepository {
       const links = this.events.isOn ? await linksOfParticipants(manager, ids, [...sessions.keys()]) : []
       const deleted = await deleteConnections(manager, items)
       const participants = deleted.filter(({ status }) => status === 'active')
-      await record(...leaverEvents(leaversOf(participants, items), sessions, links, this.clock.now()))
+      const departed = leaverEvents(leaversOf(participants, items), sessions, links, this.clock.now())
+      const last = lastOfSessions(deleted)
+      const ended = await this.emptySessions.end(manager, record, emptiedBy(last, sessions, items), departed)
       const results: (RemovedConnection | 'gone')[] = items.map(() => 'gone')
       for (const row of deleted) {
         const session = sessions.get(row.sessionId)
-        if (session) results[row.index] = removedConnection(row, session)
-      }
-      for (const row of lastOfSessions(deleted)) {
-        const [removed, session, item] = [results[row.index], sessions.get(row.sessionId), items[row.index]]
-        if (!session || !item || !removed || removed === 'gone') continue
-        const traced = inTrace(record, item.traceContext)
-        const recordingIds = await this.emptySessions.end(manager, traced, session, item.reason)
-        if (recordingIds) Object.assign(removed, { sessionEnded: true, recordingIds })
+        if (!session) continue
+        const recordingIds = last.includes(row) ? ended.get(row.sessionId) : undefined
+        const end = recordingIds && { sessionEnded: true, recordingIds }
+        results[row.index] = { ...removedConnection(row, session), ...end }
       }
       return results
     })
@@ -133,6 +131,17 @@ const removedConnection = (
   sessionEnded: false,
   recordingIds: [],
 })
+
+/** The sessions that these participants have left, with the requests that removed them. */
+const emptiedBy = (
+  last: readonly DeletedRow[],
+  sessions: ReadonlyMap<string, LockedSession>,
+  items: readonly Departure[],
+): EmptySession[] =>
+  last.flatMap(({ index, sessionId }) => {
+    const [session, item] = [sessions.get(sessionId), items[index]]
+    return session && item ? [{ session, reason: item.reason, traceContext: item.traceContext }] : []
+  })
 
 /** The last participants of the sessions that have none any more; cameras do not count. */
 function lastOfSessions(deleted: readonly DeletedRow[]): DeletedRow[] {

@@ -2,14 +2,27 @@ import { type DisconnectReason, endedByLast, type SessionEndReason } from '@sess
 import { Injectable } from '@nestjs/common'
 import type { EntityManager } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { execute } from '../platform/database/sql.js'
-import { departures, type EventDraft, type EventSession, sessionDestroyed } from '../events/event-drafts.js'
-import { linksOfSession, participantsOf } from '../events/event-queries.js'
+import { KeyedStatement } from '../platform/database/keyed-statement.js'
+import { departures, type EventDraft, sessionDestroyed } from '../events/event-drafts.js'
+import { linksOfSessions, participantsOfSessions } from '../events/event-queries.js'
 import { EventLog, type Manager, type Record } from '../events/event-log.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
 import type { LockedSession } from './leavers.js'
 
-/** Ends sessions that their last participant, cameras apart, has left, in the transaction of its departure. */
+/** A session that its last participant, cameras apart, has left for `reason`. */
+export interface EmptySession {
+  session: LockedSession
+  reason: DisconnectReason
+  /** The `traceparent` of the request that removes the participant. */
+  traceContext: string | null
+}
+
+type Ending = Omit<EmptySession, 'reason'> & { uniqueSessionId: string; reason: SessionEndReason }
+
+const KEEP = new KeyedStatement((is) => `UPDATE session SET was_emptied = true WHERE id ${is}`)
+const DELETE = new KeyedStatement((is) => `DELETE FROM session WHERE id ${is}`)
+
+/** Ends sessions that their last participants, cameras apart, have left, in the transaction of their departure. */
 @Injectable()
 export class EmptySessions {
   constructor(
@@ -19,41 +32,67 @@ export class EmptySessions {
   ) {}
 
   /**
-   * Ends a session that its last participant has left for `reason`, unless a hook keeps it. Returns the recordings that
-   * its end stopped; undefined when it was kept.
+   * Records the events of the departures and ends the sessions, unless a hook keeps them. Returns the recordings that
+   * stopped with each session that has ended, by its id.
    */
   async end(
     manager: EntityManager,
     record: Record,
-    session: LockedSession,
-    reason: DisconnectReason,
-  ): Promise<string[] | undefined> {
-    if (await this.endHooks.keep(manager, session.uniqueSessionId, reason)) {
-      await execute(manager, 'UPDATE session SET was_emptied = true WHERE id = $1', [session.id])
-      return undefined
-    }
-    const [endReason, now] = [endedByLast(reason), this.clock.now()]
-    const { events, recordingIds } = await this.endHooks.end(manager, session.uniqueSessionId, endReason, now)
-    const leaving = this.events.isOn ? await this.#camerasLeaving(manager, session, endReason, now) : []
-    await record(
-      ...leaving,
-      ...events,
-      sessionDestroyed(session, endReason, now, { mediaNodeId: session.place?.nodeId ?? null }),
+    empty: readonly EmptySession[],
+    departed: readonly EventDraft[],
+  ): Promise<Map<string, string[]>> {
+    const ending = empty.length === 0 ? [] : await this.#withoutKept(manager, empty)
+    const now = this.clock.now()
+    const ended = await this.endHooks.end(manager, ending, now)
+    const leaving = this.events.isOn ? await camerasLeaving(manager, ending, now) : new Map<string, EventDraft[]>()
+    const ends = ending.flatMap(({ session, reason, traceContext }) => {
+      const drafts = [
+        ...(leaving.get(session.id) ?? []),
+        ...(ended.get(session.uniqueSessionId)?.events ?? []),
+        sessionDestroyed(session, reason, now, { mediaNodeId: session.place?.nodeId ?? null }),
+      ]
+      return drafts.map((event) => ({ traceContext, ...event }))
+    })
+    await record(...departed, ...ends)
+    const ids = ending.map(({ session }) => session.id)
+    if (ids.length > 0) await DELETE.rows(manager, ids)
+    return new Map(
+      ending.map(({ session }) => [session.id, ended.get(session.uniqueSessionId)?.recordingIds ?? []] as const),
     )
-    await execute(manager, 'DELETE FROM session WHERE id = $1', [session.id])
-    return recordingIds
   }
 
-  /** The departures of the cameras of a session that ends. */
-  async #camerasLeaving(
-    manager: Manager,
-    session: EventSession,
-    reason: SessionEndReason,
-    now: number,
-  ): Promise<EventDraft[]> {
-    const cameras = await participantsOf(manager, session.id)
-    if (cameras.length === 0) return []
-    const links = await linksOfSession(manager, session.id)
-    return departures(session, cameras, links, reason, now)
+  async #withoutKept(manager: EntityManager, empty: readonly EmptySession[]): Promise<Ending[]> {
+    const emptied = empty.map(({ session: { uniqueSessionId }, reason }) => ({ uniqueSessionId, reason }))
+    const kept = await this.endHooks.keep(manager, emptied)
+    const isKept = ({ session }: EmptySession): boolean => kept.has(session.uniqueSessionId)
+    const keptIds = empty.filter(isKept).map(({ session }) => session.id)
+    if (keptIds.length > 0) await KEEP.rows(manager, keptIds)
+    return empty
+      .filter((one) => !isKept(one))
+      .map(({ session, reason, traceContext }) => {
+        const { uniqueSessionId } = session
+        return { session, uniqueSessionId, reason: endedByLast(reason), traceContext }
+      })
   }
+}
+
+/** The departures of the cameras of sessions that end, by the ids of the sessions. */
+async function camerasLeaving(
+  manager: Manager,
+  ending: readonly Ending[],
+  now: number,
+): Promise<Map<string, EventDraft[]>> {
+  if (ending.length === 0) return new Map()
+  const cameras = await participantsOfSessions(
+    manager,
+    ending.map(({ session }) => session.id),
+  )
+  if (cameras.size === 0) return new Map()
+  const links = await linksOfSessions(manager, [...cameras.keys()])
+  return new Map(
+    ending.flatMap(({ session, reason }) => {
+      const own = cameras.get(session.id)
+      return own ? [[session.id, departures(session, own, links.get(session.id) ?? [], reason, now)] as const] : []
+    }),
+  )
 }

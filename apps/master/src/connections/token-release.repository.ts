@@ -1,14 +1,14 @@
 import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import type { EventParticipant } from '../events/event-drafts.js'
-import { EventLog, inTrace, type Manager } from '../events/event-log.js'
+import { EventLog, type Manager } from '../events/event-log.js'
 import { linksOfParticipants } from '../events/event-queries.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { execute, rows } from '../platform/database/sql.js'
 import type { TokenRelease } from './connection.records.js'
-import { EmptySessions } from './empty-sessions.js'
+import { type EmptySession, EmptySessions } from './empty-sessions.js'
 import { leaverEvents, leaversOf, lockSessions } from './leavers.js'
 import { RECORDER_AWAITED_S } from './recorder.repository.js'
 
@@ -91,15 +91,18 @@ export class TokenReleaseRepository {
       const links = this.events.isOn ? await linksOfParticipants(manager, ids, [...sessions.keys()]) : []
       const released = await releaseTokens(manager, ids)
       const participants = released.filter(({ wasActive }) => wasActive)
-      await record(...leaverEvents(leaversOf(participants, failed), sessions, links, this.clock.now()))
+      const departed = leaverEvents(leaversOf(participants, failed), sessions, links, this.clock.now())
       // Connections of recorders do not keep a session.
       const visible = released.filter(({ isHidden }) => !isHidden)
-      for (const [id, { index }] of await this.#emptied(manager, visible)) {
+      const emptied = await this.#emptied(manager, visible)
+      const empty = emptied.flatMap(([id, { index }]): EmptySession[] => {
         const session = sessions.get(id)
-        if (!session) continue
-        const traced = inTrace(record, failed[index]?.traceContext ?? null)
-        const recordingIds = await this.emptySessions.end(manager, traced, session, REASON)
-        if (recordingIds) results[index] = { place: session.place, sessionEnded: true, recordingIds }
+        return session ? [{ session, reason: REASON, traceContext: failed[index]?.traceContext ?? null }] : []
+      })
+      const ended = await this.emptySessions.end(manager, record, empty, departed)
+      for (const [id, { index }] of emptied) {
+        const recordingIds = ended.get(id)
+        if (recordingIds) results[index] = { place: sessions.get(id)?.place ?? null, sessionEnded: true, recordingIds }
       }
       return results
     })

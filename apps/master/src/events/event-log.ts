@@ -42,12 +42,6 @@ export const sessionLock = (condition: (isKey: string) => string, type?: 'bytea'
 export const LOCK_BY_ID = sessionLock((is) => `s.id ${is}`)
 export const LOCK_BY_USE = sessionLock((is) => `s.unique_id ${is}`)
 
-/** Records events as parts of a trace: a batch of changes runs outside of those of the requests. */
-export const inTrace =
-  (record: Record, traceContext: string | null): Record =>
-  (...events) =>
-    record(...events.map((event) => ({ traceContext, ...event })))
-
 /**
  * The sessions of a batch that changes rows which the end of a session deletes: without their locks, a statement that
  * changes several could meet a deadlock with that.

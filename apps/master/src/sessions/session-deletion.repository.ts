@@ -173,14 +173,18 @@ export class SessionDeletionRepository {
     return this.events.transaction(async (manager, record) => {
       const endings = await this.#lock(manager, by, deletions)
       const populated = deletions.length > 1 ? endings.filter(({ participants }) => participants.length > 0) : []
+      const chosen = endings.filter((one) => !populated.includes(one))
       const [closed, now] = [new Map<Deletion, ClosedSession>(), this.clock.now()]
+      const ending = chosen.map(({ deletion, session }) => {
+        return { uniqueSessionId: session.uniqueSessionId, reason: deletion.reason }
+      })
+      const ended = await this.endHooks.end(manager, ending, now)
       const events: EventDraft[] = []
-      for (const ending of endings.filter((one) => !populated.includes(one))) {
-        const { deletion, session, participants } = ending
+      for (const one of chosen) {
+        const { deletion, session, participants } = one
         const { id, uniqueSessionId, createdAt } = session
-        const ended = await this.endHooks.end(manager, uniqueSessionId, deletion.reason, now)
-        if (this.events.isOn) events.push(...(await this.#eventsOf(manager, ending, ended.events, now)))
-        const { recordingIds } = ended
+        const { events: others = [], recordingIds = [] } = ended.get(uniqueSessionId) ?? {}
+        if (this.events.isOn) events.push(...(await this.#eventsOf(manager, one, others, now)))
         const place = placeOf(session) ?? null
         closed.set(deletion, { id, uniqueSessionId, createdAt, place, participants, recordingIds })
       }

@@ -5,6 +5,18 @@ import type { EntityManager } from 'typeorm'
 import type { EventDraft } from '../events/event-drafts.js'
 import { providersWith } from '../platform/discovery/providers-with.js'
 
+/** A session that ends. */
+export interface EndingSession {
+  uniqueSessionId: string
+  reason: SessionEndReason
+}
+
+/** A session that its last participant, cameras apart, has left. */
+export interface EmptiedSession {
+  uniqueSessionId: string
+  reason: DisconnectReason
+}
+
 /** Effects of the end of a session on other features. */
 export interface EndedWithSession {
   /** Recorded after the events of the participants and before `sessionDestroyed`. */
@@ -13,20 +25,20 @@ export interface EndedWithSession {
   recordingIds: string[]
 }
 
-/** Implemented by a feature that reacts to the end of a session. Each method is optional. */
+/**
+ * Implemented by a feature that reacts to the ends of sessions. Each method is optional. Those with a manager run in a
+ * transaction that holds the locks of the sessions' rows; they get at least one session, and their results are by
+ * `uniqueSessionId`.
+ */
 export interface SessionEndHandler {
-  /**
-   * Decides whether the session stays after its last participant, cameras apart, has left. Runs in the transaction that
-   * holds the lock of the session's row.
-   */
-  keep?(manager: EntityManager, uniqueSessionId: string, reason: DisconnectReason): Promise<boolean>
-  /** Ends the feature's part of the session, in the transaction that deletes it and holds the lock of its row. */
+  /** Returns the sessions that stay after their last participants have left. */
+  keep?(manager: EntityManager, emptied: readonly EmptiedSession[]): Promise<ReadonlySet<string>>
+  /** Ends the feature's part of the sessions, in the transaction that deletes them. */
   end?(
     manager: EntityManager,
-    uniqueSessionId: string,
-    reason: SessionEndReason,
+    ending: readonly EndingSession[],
     now: number,
-  ): Promise<EndedWithSession>
+  ): Promise<ReadonlyMap<string, EndedWithSession>>
   /** Runs after the commit, before the room of the session is closed. */
   stopped?(recordingIds: readonly string[]): Promise<void>
 }
@@ -34,7 +46,7 @@ export interface SessionEndHandler {
 /** Marks a provider as a SessionEndHandler. */
 export const SessionEndHook = DiscoveryService.createDecorator()
 
-/** Calls the handlers of all features when a session ends. */
+/** Calls the handlers of all features when sessions end. */
 @Injectable()
 export class SessionEndHooks implements OnModuleInit {
   #handlers: readonly SessionEndHandler[] = []
@@ -45,23 +57,34 @@ export class SessionEndHooks implements OnModuleInit {
     this.#handlers = providersWith(this.discovery, SessionEndHook)
   }
 
-  async keep(manager: EntityManager, uniqueSessionId: string, reason: DisconnectReason): Promise<boolean> {
-    for (const handler of this.#handlers) if (await handler.keep?.(manager, uniqueSessionId, reason)) return true
-    return false
+  async keep(manager: EntityManager, emptied: readonly EmptiedSession[]): Promise<ReadonlySet<string>> {
+    const kept = new Set<string>()
+    for (const handler of this.#handlers) {
+      const others = emptied.filter(({ uniqueSessionId }) => !kept.has(uniqueSessionId))
+      if (others.length === 0) break
+      for (const id of (await handler.keep?.(manager, others)) ?? []) kept.add(id)
+    }
+    return kept
   }
 
+  /** The effects on all features, for each of the sessions. */
   async end(
     manager: EntityManager,
-    uniqueSessionId: string,
-    reason: SessionEndReason,
+    ending: readonly EndingSession[],
     now: number,
-  ): Promise<EndedWithSession> {
-    const all: EndedWithSession = { events: [], recordingIds: [] }
-    for (const handler of this.#handlers) {
-      const ended = await handler.end?.(manager, uniqueSessionId, reason, now)
-      all.events.push(...(ended?.events ?? []))
-      all.recordingIds.push(...(ended?.recordingIds ?? []))
-    }
+  ): Promise<ReadonlyMap<string, EndedWithSession>> {
+    const all = new Map(
+      ending.map(({ uniqueSessionId }): [string, EndedWithSession] => [
+        uniqueSessionId,
+        { events: [], recordingIds: [] },
+      ]),
+    )
+    if (ending.length === 0) return all
+    for (const handler of this.#handlers)
+      for (const [id, { events, recordingIds }] of (await handler.end?.(manager, ending, now)) ?? []) {
+        all.get(id)?.events.push(...events)
+        all.get(id)?.recordingIds.push(...recordingIds)
+      }
     return all
   }
 

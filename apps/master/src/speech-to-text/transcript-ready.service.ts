@@ -5,7 +5,12 @@ import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configurati
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { execute, rows } from '../platform/database/sql.js'
 import { Job, type JobRun } from '../platform/jobs/job.js'
-import { type EndedWithSession, type SessionEndHandler, SessionEndHook } from '../sessions/session-end-hooks.js'
+import {
+  type EndedWithSession,
+  type EndingSession,
+  type SessionEndHandler,
+  SessionEndHook,
+} from '../sessions/session-end-hooks.js'
 
 /** The media node has reported the last sentence of a session by then, s after its end. */
 const LAST_SENTENCE_S = 5
@@ -27,15 +32,16 @@ export class TranscriptReady implements SessionEndHandler {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  /** Notes the end of the session, in the transaction that deletes it. */
-  async end(manager: EntityManager, uniqueSessionId: string): Promise<EndedWithSession> {
+  /** Notes the ends of the sessions, in the transaction that deletes them. */
+  async end(manager: EntityManager, ending: readonly EndingSession[]): Promise<ReadonlyMap<string, EndedWithSession>> {
     if (isOn(this.config))
       await execute(
         manager,
-        'INSERT INTO ended_transcript (unique_session_id) VALUES ($1) ON CONFLICT (unique_session_id) DO NOTHING',
-        [uniqueSessionId],
+        `INSERT INTO ended_transcript (unique_session_id) SELECT unnest($1::text[])
+         ON CONFLICT (unique_session_id) DO NOTHING`,
+        [ending.map(({ uniqueSessionId }) => uniqueSessionId)],
       )
-    return { events: [], recordingIds: [] }
+    return new Map()
   }
 
   @Job({ name: 'ready transcripts', scope: 'leader', everyMs: (config) => (isOn(config) ? EVERY_MS : undefined) })

@@ -1,9 +1,15 @@
-import { type DisconnectReason, RecordingStopReason, type SessionEndReason } from '@session-service/contract'
+import { type DisconnectReason, RecordingStopReason } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import type { EntityManager } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
-import { execute, rows } from '../../platform/database/sql.js'
-import { type EndedWithSession, type SessionEndHandler, SessionEndHook } from '../../sessions/session-end-hooks.js'
+import { KeyedStatement } from '../../platform/database/keyed-statement.js'
+import {
+  type EmptiedSession,
+  type EndedWithSession,
+  type EndingSession,
+  type SessionEndHandler,
+  SessionEndHook,
+} from '../../sessions/session-end-hooks.js'
 import { recordingStatusChanged } from '../repository/recording.events.js'
 import { RECORDING_COLUMNS, type RecordingRow } from '../repository/recording-row.js'
 
@@ -15,61 +21,72 @@ const MAY_RETURN: readonly DisconnectReason[] = [
   'networkDisconnect',
 ]
 
+const KEEP = new KeyedStatement<{ uniqueSessionId: string }>(
+  (is) => `UPDATE recording SET autostop_at = clock_timestamp() + $2 * interval '1 second'
+    WHERE unique_session_id ${is} AND status IN ('starting', 'started') AND NOT is_automatic
+    RETURNING unique_session_id AS "uniqueSessionId"`,
+)
+const STOP = new KeyedStatement<RecordingRow>(
+  (is) => `UPDATE recording r
+    SET status = 'stopped', stop_reason = e.reason, autostop_at = NULL, changed_at = clock_timestamp()
+    FROM unnest($1::text[], $2::text[]) AS e(unique_session_id, reason)
+    WHERE r.unique_session_id ${is} AND r.unique_session_id = e.unique_session_id AND r.status = 'started'
+    RETURNING ${RECORDING_COLUMNS}`,
+)
+const CANCEL = new KeyedStatement<RecordingRow>(
+  (is) =>
+    `DELETE FROM recording r WHERE unique_session_id ${is} AND status = 'starting' RETURNING ${RECORDING_COLUMNS}`,
+)
+
+const stopReasonOf = ({ reason }: EndingSession): RecordingStopReason =>
+  RecordingStopReason.safeParse(reason).data ?? 'lastParticipantLeft'
+
 /**
- * Keeps a session for its recording, or stops the recording with the session. Hand-written statements: they run under
- * the lock of the session, return the changed rows and use the database's clock.
+ * Keeps sessions for their recordings, or stops the recordings with their sessions. Hand-written statements: they run
+ * under the locks of the sessions, return the changed rows and use the database's clock.
  */
 @Injectable()
 @SessionEndHook()
 export class SessionRecordingHook implements SessionEndHandler {
   constructor(@Inject(MASTER_CONFIG) private readonly config: MasterConfig) {}
 
-  /**
-   * The last participant has left. True keeps the session until the timeout of a recording that was started by request.
-   * The row of the session is locked.
-   */
-  async keep(manager: EntityManager, uniqueSessionId: string, reason: DisconnectReason): Promise<boolean> {
+  /** A session stays until the timeout of a recording that was started by request. */
+  async keep(manager: EntityManager, emptied: readonly EmptiedSession[]): Promise<ReadonlySet<string>> {
     const seconds = this.config.SERVICE_RECORDING_AUTOSTOP_TIMEOUT
-    if (!this.config.SERVICE_RECORDING || seconds === 0 || !MAY_RETURN.includes(reason)) return false
-    const count = await execute(
-      manager,
-      `UPDATE recording SET autostop_at = clock_timestamp() + $2 * interval '1 second'
-       WHERE unique_session_id = $1 AND status IN ('starting', 'started') AND NOT is_automatic`,
-      [uniqueSessionId, seconds],
-    )
-    return count > 0
+    const waiting = emptied.filter(({ reason }) => MAY_RETURN.includes(reason))
+    if (!this.config.SERVICE_RECORDING || seconds === 0 || waiting.length === 0) return new Set()
+    const ids = waiting.map(({ uniqueSessionId }) => uniqueSessionId)
+    const kept = await KEEP.rows(manager, ids, seconds)
+    return new Set(kept.map(({ uniqueSessionId }) => uniqueSessionId))
   }
 
   /**
-   * The session ends: stops its recording, and deletes one that is starting. The row of the session is locked. The
-   * events come after those of the participants and before that of the session.
+   * Stops the recordings of sessions that end, and deletes those that are starting. The events come after those of the
+   * participants and before that of the session.
    */
   async end(
     manager: EntityManager,
-    uniqueSessionId: string,
-    reason: SessionEndReason,
+    ending: readonly EndingSession[],
     now: number,
-  ): Promise<EndedWithSession> {
-    if (!this.config.SERVICE_RECORDING) return { events: [], recordingIds: [] }
-    const stopReason = RecordingStopReason.safeParse(reason).data ?? 'lastParticipantLeft'
+  ): Promise<ReadonlyMap<string, EndedWithSession>> {
+    if (!this.config.SERVICE_RECORDING) return new Map()
     const isPaid = this.config.SERVICE_EDITION !== 'ce'
-    const stopped = await rows<RecordingRow>(
-      manager,
-      `UPDATE recording r SET status = 'stopped', stop_reason = $2, autostop_at = NULL, changed_at = clock_timestamp()
-       WHERE unique_session_id = $1 AND status = 'started' RETURNING ${RECORDING_COLUMNS}`,
-      [uniqueSessionId, stopReason],
+    const ids = ending.map(({ uniqueSessionId }) => uniqueSessionId)
+    const stopped = await STOP.rows(manager, ids, ending.map(stopReasonOf))
+    const cancelled = await CANCEL.rows(manager, ids)
+    return new Map(
+      ending.map((session) => {
+        const reason = stopReasonOf(session)
+        const isOfSession = ({ uniqueSessionId }: RecordingRow): boolean => uniqueSessionId === session.uniqueSessionId
+        const own = stopped.filter(isOfSession)
+        const events = [
+          ...own.map((row) => recordingStatusChanged(row, { status: 'stopped', reason, now, isPaid })),
+          ...cancelled
+            .filter(isOfSession)
+            .map((row) => recordingStatusChanged(row, { status: 'failed', reason, now, isPaid })),
+        ]
+        return [session.uniqueSessionId, { events, recordingIds: own.map(({ id }) => id) }]
+      }),
     )
-    const cancelled = await rows<RecordingRow>(
-      manager,
-      `DELETE FROM recording r WHERE unique_session_id = $1 AND status = 'starting' RETURNING ${RECORDING_COLUMNS}`,
-      [uniqueSessionId],
-    )
-    return {
-      events: [
-        ...stopped.map((row) => recordingStatusChanged(row, { status: 'stopped', reason: stopReason, now, isPaid })),
-        ...cancelled.map((row) => recordingStatusChanged(row, { status: 'failed', reason: stopReason, now, isPaid })),
-      ],
-      recordingIds: stopped.map(({ id }) => id),
-    }
   }
 }
