@@ -1,7 +1,8 @@
-import { type TestDatabase, until } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { DiscoveryService } from '@nestjs/core'
 import type { DataSource } from 'typeorm'
+import { untilLocked } from '../app/fixtures/lock-waits.js'
 import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { EventLog } from '../events/event-log.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
@@ -56,14 +57,6 @@ const insertStream = () =>
     `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
      VALUES ('camera', 'ses', 'alice', 1, '{"hasAudio": true, "hasVideo": false}')`,
   )
-
-/** Whether a statement waits for a lock. */
-async function isWaiting(): Promise<boolean> {
-  const waiting = await database.query(
-    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  )
-  return waiting.length > 0
-}
 
 /** Name and participant of each recorded event, and the number of transactions that recorded them. */
 async function recorded(): Promise<{ events: string[]; transactions: number }> {
@@ -236,7 +229,7 @@ it('reads the rights of a crowd together, and waits for the one that is being ch
   try {
     await holder.query(`UPDATE connection SET role = 'MODERATOR' WHERE id = 'con_1'`)
     const rights = Promise.all([...ids, 'unknown'].map((id) => participants.rights(id)))
-    await until('the read waits for the lock', isWaiting)
+    await untilLocked('the read waits for the lock', database)
     await holder.commitTransaction()
     expect((await rights).map((found) => found?.role)).toEqual(['PUBLISHER', 'MODERATOR', 'PUBLISHER', undefined])
   } finally {
@@ -262,12 +255,7 @@ it.each(['leaves', 'joins', 'fails to join'])(
         settled++
       })
       const all = Promise.allSettled(changes)
-      await until('the crowd waits for the lock', async () => {
-        const waiting = await database.query(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        )
-        return waiting.length > 0
-      })
+      await untilLocked('the crowd waits for the lock', database)
       await source.query('SELECT 1')
       expect(settled).toBe(0)
       await holder.rollbackTransaction()
@@ -303,7 +291,7 @@ it.each(Object.entries(CHANGES))('%s locks several sessions in the order of thei
   try {
     await holder.query(`SELECT 1 FROM session WHERE id = 'b' FOR UPDATE`)
     const changes = Promise.all([change('in_b', 'b'), change('in_a', 'a')])
-    await until('the change waits for the lock', isWaiting)
+    await untilLocked('the change waits for the lock', database)
     await expect(database.query(`SELECT 1 FROM session WHERE id = 'a' FOR UPDATE NOWAIT`)).rejects.toThrow('lock')
     await holder.commitTransaction()
     await changes

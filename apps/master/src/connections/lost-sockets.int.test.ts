@@ -1,6 +1,7 @@
-import { type TestDatabase, until } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
+import { untilLocked } from '../app/fixtures/lock-waits.js'
 import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
 import { PresenceRepository } from './presence.repository.js'
@@ -46,13 +47,6 @@ async function transactions(): Promise<number> {
   return Number(row?.number)
 }
 
-const isWaiting = async (): Promise<boolean> => {
-  const waiting = await database.query(
-    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-  )
-  return waiting.length > 0
-}
-
 /** While `change` waits for the lock of the last row, another transaction can lock the first one. */
 async function whileLocked(change: () => Promise<unknown>): Promise<void> {
   const holder = source.createQueryRunner()
@@ -60,7 +54,7 @@ async function whileLocked(change: () => Promise<unknown>): Promise<void> {
   try {
     await holder.query(`SELECT 1 FROM connection WHERE id = 'con_4' FOR UPDATE`)
     const changed = change()
-    await until('the change waits for the lock', isWaiting)
+    await untilLocked('the change waits for the lock', database)
     await holder.query(`SELECT 1 FROM connection WHERE id = 'con_0' FOR UPDATE NOWAIT`)
     await holder.commitTransaction()
     await changed

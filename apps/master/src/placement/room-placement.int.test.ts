@@ -1,4 +1,4 @@
-import { type TestDatabase, until } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { ServiceError } from '@session-service/contract'
 import type { DataSource } from 'typeorm'
@@ -7,6 +7,7 @@ import type { NodeSelection } from './node-selection.service.js'
 import type { LostMediaRepository } from './lost-media.repository.js'
 import { RoomPlacement } from './room-placement.js'
 import { REFUSED, SessionMediaRepository } from './session-media.repository.js'
+import { untilLocked } from '../app/fixtures/lock-waits.js'
 import { insertSession } from '../sessions/fixtures/rows.js'
 
 const NORTH = { nodeId: 'north', bootId: 'boot' }
@@ -66,12 +67,7 @@ describe('a session without a media node', () => {
       await other.query(`SELECT 1 FROM media_node WHERE id = 'north' FOR UPDATE`)
       await other.query(`UPDATE media_node SET status = 'terminating' WHERE id = 'north'`)
       const assigned = media.assign('ses_1', NORTH)
-      await until('the assignment waits for the lock', async () => {
-        const waiting = await database.query(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        )
-        return waiting.length === 1
-      })
+      await untilLocked('the assignment waits for the lock', database, (waiting) => waiting === 1)
       await other.commitTransaction()
       expect(await assigned).toBe(REFUSED)
     } finally {

@@ -1,9 +1,10 @@
-import { type TestDatabase, until } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { RecordingProperties } from '@session-service/contract'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { untilLocked } from '../app/fixtures/lock-waits.js'
 import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { rows } from '../platform/database/sql.js'
 import { signalSent } from '../events/event-drafts.js'
@@ -60,12 +61,7 @@ async function writeAtOnce<T>(
   try {
     await holder.query(hold)
     const written = Promise.allSettled([...items.map(one), ...items.toReversed().map(other)])
-    await until('both writers wait', async () => {
-      const waiting = await database.query(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      )
-      return waiting.length === 2
-    })
+    await untilLocked('both writers wait', database, (waiting) => waiting === 2)
     await holder.rollbackTransaction()
     return await written
   } finally {

@@ -1,4 +1,4 @@
-import { createTestDatabase, type TestDatabase, until } from '@session-service/testing'
+import { createTestDatabase, type TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import { RecordingProperties } from '@session-service/contract'
 import type { DiscoveryService } from '@nestjs/core'
@@ -13,6 +13,7 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
 import { RecordingTransitions } from '../recordings/repository/recording-transitions.js'
+import { untilLocked } from '../app/fixtures/lock-waits.js'
 import { StreamRepository } from '../streams/stream.repository.js'
 import { insertParticipants, insertSession } from './fixtures/rows.js'
 import { SessionEndHooks } from './session-end-hooks.js'
@@ -60,12 +61,7 @@ async function atOnce<T>(lock: string, waiting: number, run: () => Promise<T>[])
   try {
     await holder.query(lock)
     const changes = Promise.allSettled(run())
-    await until('the changes wait', async () => {
-      const rows = await database.query(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      )
-      return rows.length >= waiting
-    })
+    await untilLocked('the changes wait', database, (number) => number >= waiting)
     await holder.rollbackTransaction()
     return await changes
   } finally {

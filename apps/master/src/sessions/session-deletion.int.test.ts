@@ -1,7 +1,8 @@
-import { type TestDatabase, until } from '@session-service/testing'
+import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { DiscoveryService } from '@nestjs/core'
 import type { DataSource } from 'typeorm'
+import { untilLocked } from '../app/fixtures/lock-waits.js'
 import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import { EventLog } from '../events/event-log.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
@@ -97,12 +98,7 @@ it('locks the sessions of one moment in the order of their ids', async () => {
   try {
     await holder.query(`SELECT 1 FROM session WHERE id = 'b' FOR UPDATE`)
     const ends = Promise.all(['c', 'b', 'a'].map((id) => deletions.deleteUse(`${id}_1`, 'sessionClosedByServer')))
-    await until('the deletion waits for the lock', async () => {
-      const waiting = await database.query(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      )
-      return waiting.length > 0
-    })
+    await untilLocked('the deletion waits for the lock', database)
     await expect(database.query(`SELECT 1 FROM session WHERE id = 'a' FOR UPDATE NOWAIT`)).rejects.toThrow('lock')
     await database.query(`SELECT 1 FROM session WHERE id = 'c' FOR UPDATE NOWAIT`)
     await holder.commitTransaction()
