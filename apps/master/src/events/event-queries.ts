@@ -48,17 +48,11 @@ export const participantsOfSessions = async (
   sessionIds: readonly string[],
 ): Promise<Map<string, EventParticipant[]>> => rowsBySession(await PARTICIPANTS.rows(queryable, sessionIds))
 
-export const participantsOf = async (queryable: Queryable, sessionId: string): Promise<EventParticipant[]> =>
-  (await participantsOfSessions(queryable, [sessionId])).get(sessionId) ?? []
-
 /** The media of all participants of sessions, by the ids of the sessions. */
 export const linksOfSessions = async (
   queryable: Queryable,
   sessionIds: readonly string[],
 ): Promise<Map<string, WebrtcLink[]>> => rowsBySession(await readLinksOfSessions(queryable, sessionIds))
-
-export const linksOfSession = (queryable: Queryable, sessionId: string): Promise<WebrtcLink[]> =>
-  readLinksOfSessions(queryable, [sessionId])
 
 /** The media of participants, by their ids, and that which others receive from them; second the ids of their sessions. */
 export const linksOfParticipants = linksWhere(

@@ -62,6 +62,33 @@ it('ends the empty sessions of one moment in one transaction, and each session o
   expect(await remaining()).toEqual(['c'])
 })
 
+it('ends sessions with a hundred participants in one transaction, and larger ones alone', async () => {
+  await insertSession(database, 'd')
+  const members = (session: string, count: number) =>
+    insertParticipants(database, session, ...Array.from({ length: count }, (_, nth) => `${session}_${nth}`))
+  await members('b', 60)
+  await members('c', 60)
+  await members('d', 5)
+  await database.query(
+    `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
+     SELECT 'of ' || id, session_id, id, 1, '{"hasAudio": true, "hasVideo": false}' FROM connection
+     WHERE id IN ('alice', 'd_0')`,
+  )
+  const ended = await Promise.all(['a', 'b', 'c', 'd'].map((id) => deletions.delete(id, 'sessionClosedByServer')))
+  expect(ended.map((session) => session?.participants.length)).toEqual([2, 60, 60, 5])
+  const events = await database.query('SELECT session_key AS key, name, xmin::text FROM outbox ORDER BY position')
+  const of = (key: string): unknown[] => events.filter((event) => event.key === key).map(({ name }) => name)
+  const left = (count: number): string[] => Array.from({ length: count }, () => 'participantLeft')
+  expect(of('a_1')).toEqual(['webrtcConnectionDestroyed', ...left(2), 'sessionDestroyed'])
+  expect(of('b_1')).toEqual([...left(60), 'sessionDestroyed'])
+  expect(of('c_1')).toEqual([...left(60), 'sessionDestroyed'])
+  expect(of('d_1')).toEqual(['webrtcConnectionDestroyed', ...left(5), 'sessionDestroyed'])
+  const writers = new Map(events.map(({ key, xmin }) => [key, xmin]))
+  expect(new Set(['a_1', 'b_1', 'd_1'].map((key) => writers.get(key))).size).toBe(1)
+  expect(writers.get('c_1')).not.toBe(writers.get('a_1'))
+  expect(await remaining()).toEqual([])
+})
+
 it('ends of the sessions of one moment those that meet their conditions', async () => {
   await insertParticipants(database, 'b', 'camera')
   await database.query(`UPDATE connection SET type = 'IPCAM' WHERE id = 'camera'`)

@@ -3,7 +3,7 @@ import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { departures, type EventDraft, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type TransactionOptions } from '../events/event-log.js'
-import { linksOfSession, participantsOf } from '../events/event-queries.js'
+import { linksOfSessions, participantsOfSessions } from '../events/event-queries.js'
 import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -68,6 +68,8 @@ interface Ending {
 
 /** Sessions that one transaction deletes at most: it holds the locks of all of them. */
 const MOST_DELETED = 50
+/** Participants of several sessions that one transaction deletes: the events of many take long. */
+const MOST_PARTICIPANTS = 100
 
 /** A session that is locked, or that cannot be deleted for its own reason, must not keep the others of its batch. */
 const isSessionFault = (error: unknown): boolean => isBatchFault(error) || ['lock', 'other'].includes(errorClass(error))
@@ -75,7 +77,10 @@ const isSessionFault = (error: unknown): boolean => isBatchFault(error) || ['loc
 const isWithoutClients = (participants: ClosedSession['participants']): boolean =>
   participants.every(({ isCamera }) => isCamera)
 
-/** Kept: there is no such session, or it does not meet the condition. Populated: it has to be deleted alone. */
+/**
+ * Kept: there is no such session, or it does not meet the condition. Populated: it has more participants than the
+ * transaction deletes.
+ */
 type Outcome = ClosedSession | 'kept' | 'populated'
 
 /** What `key` is. */
@@ -95,22 +100,26 @@ const PARTICIPANTS = `
 const DELETE = new KeyedStatement((is) => `DELETE FROM session WHERE id ${is}`)
 
 /**
- * Deletes sessions with their connections and streams. Hand-written: the statements lock the session's row. Those
- * without participants that end at the same moment are deleted in one transaction. Each deletion gives undefined when
+ * Deletes sessions with their connections and streams. Hand-written: the statements lock the session's row. Those that
+ * end at the same moment are deleted together, the ones without participants first. Each deletion gives undefined when
  * there is no such session.
  */
 @Injectable()
 export class SessionDeletionRepository {
+  /** Of sessions without participants. */
   readonly #deletions: { [K in Key]: GroupCommit<Deletion, Outcome> }
+  readonly #populated: { [K in Key]: GroupCommit<Deletion, Outcome> }
 
   constructor(
     private readonly events: EventLog,
     private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
   ) {
-    const by = (key: Key): GroupCommit<Deletion, Outcome> =>
-      new GroupCommit('end', (deletions) => this.#deleteAll(key, deletions), isSessionFault, MOST_DELETED)
-    this.#deletions = { id: by('id'), uniqueSessionId: by('uniqueSessionId') }
+    const by = (key: Key, most: number): GroupCommit<Deletion, Outcome> =>
+      new GroupCommit('end', (deletions) => this.#deleteAll(key, deletions, most), isSessionFault, MOST_DELETED)
+    this.#deletions = { id: by('id', 0), uniqueSessionId: by('uniqueSessionId', 0) }
+    const most = MOST_PARTICIPANTS
+    this.#populated = { id: by('id', most), uniqueSessionId: by('uniqueSessionId', most) }
   }
 
   /** Deletes the live session with this id. */
@@ -129,7 +138,8 @@ export class SessionDeletionRepository {
     reason: DisconnectReason,
     { after }: TransactionOptions,
   ): Promise<ClosedSession | undefined> {
-    const [deleted] = await this.#deleteAll('uniqueSessionId', [deletionOf({ key, epoch, reason })], { after })
+    const deletion = deletionOf({ key, epoch, reason })
+    const [deleted] = await this.#deleteAll('uniqueSessionId', [deletion], Infinity, { after })
     return typeof deleted === 'object' ? deleted : undefined
   }
 
@@ -163,35 +173,36 @@ export class SessionDeletionRepository {
 
   async #delete(by: Key, given: GivenDeletion): Promise<ClosedSession | undefined> {
     const deletion = deletionOf(given)
-    const first = await this.#deletions[by].add(deletion)
-    const [deleted] = first === 'populated' ? await this.#deleteAll(by, [deletion]) : [first]
-    return typeof deleted === 'object' ? deleted : undefined
+    let outcome: Outcome | undefined = await this.#deletions[by].add(deletion)
+    if (outcome === 'populated') outcome = await this.#populated[by].add(deletion)
+    if (outcome === 'populated') [outcome] = await this.#deleteAll(by, [deletion], Infinity)
+    return typeof outcome === 'object' ? outcome : undefined
   }
 
-  /** Of several sessions only those without participants, because the events of many participants take long. */
-  #deleteAll(by: Key, deletions: Deletion[], options: TransactionOptions = {}): Promise<Outcome[]> {
+  /** Of several sessions only as many as have `most` participants together. */
+  #deleteAll(by: Key, deletions: Deletion[], most: number, options: TransactionOptions = {}): Promise<Outcome[]> {
     return this.events.transaction(async (manager, record) => {
       const endings = await this.#lock(manager, by, deletions)
-      const populated = deletions.length > 1 ? endings.filter(({ participants }) => participants.length > 0) : []
-      const chosen = endings.filter((one) => !populated.includes(one))
+      const chosen = deletions.length > 1 ? withParticipants(endings, most) : endings
       const [closed, now] = [new Map<Deletion, ClosedSession>(), this.clock.now()]
       const ending = chosen.map(({ deletion, session }) => {
         return { uniqueSessionId: session.uniqueSessionId, reason: deletion.reason }
       })
       const ended = await this.endHooks.end(manager, ending, now)
+      const leaving = this.events.isOn ? await leavingWith(manager, chosen, now) : undefined
       const events: EventDraft[] = []
       for (const one of chosen) {
         const { deletion, session, participants } = one
         const { id, uniqueSessionId, createdAt } = session
         const { events: others = [], recordingIds = [] } = ended.get(uniqueSessionId) ?? {}
-        if (this.events.isOn) events.push(...(await this.#eventsOf(manager, one, others, now)))
+        if (leaving) events.push(...eventsOf(one, [...(leaving.get(id) ?? []), ...others], now))
         const place = placeOf(session) ?? null
         closed.set(deletion, { id, uniqueSessionId, createdAt, place, participants, recordingIds })
       }
       await record(...events)
       const ids = [...closed.values()].map(({ id }) => id)
       if (ids.length > 0) await DELETE.rows(manager, ids)
-      const later = new Set(populated.map(({ deletion }) => deletion.key))
+      const later = new Set(endings.filter((one) => !chosen.includes(one)).map(({ deletion }) => deletion.key))
       return deletions.map((deletion) => closed.get(deletion) ?? (later.has(deletion.key) ? 'populated' : 'kept'))
     }, options)
   }
@@ -213,28 +224,44 @@ export class SessionDeletionRepository {
       return deletion.condition(participants, session) ? [{ deletion, session, participants }] : []
     })
   }
-
-  /** `ended`: the events of other features, after those of the participants. */
-  async #eventsOf(
-    manager: Manager,
-    { deletion, session, participants }: Ending,
-    ended: readonly EventDraft[],
-    now: number,
-  ): Promise<EventDraft[]> {
-    const { reason, departure, traceContext } = deletion
-    const leaving = participants.length === 0 ? [] : await this.#leaving(manager, session, departure, now)
-    const end = sessionDestroyed(session, reason, now, { mediaNodeId: session.nodeId })
-    return [...leaving, ...ended, end].map((event) => ({ ...event, traceContext }))
-  }
-
-  async #leaving(
-    manager: Manager,
-    session: { id: string; uniqueSessionId: string },
-    reason: EndReason,
-    now: number,
-  ): Promise<EventDraft[]> {
-    const participants = await participantsOf(manager, session.id)
-    const links = await linksOfSession(manager, session.id)
-    return departures(session, participants, links, reason, now)
-  }
 }
+
+/** The sessions in their order, without those that would make the number of participants exceed `most`. */
+function withParticipants(endings: readonly Ending[], most: number): Ending[] {
+  let left = most
+  return endings.filter(({ participants }) => {
+    if (participants.length > left) return false
+    left -= participants.length
+    return true
+  })
+}
+
+/** The departures of the participants of sessions that end, by the ids of the sessions. */
+async function leavingWith(
+  manager: Manager,
+  endings: readonly Ending[],
+  now: number,
+): Promise<Map<string, EventDraft[]>> {
+  const populated = endings.filter(({ participants }) => participants.length > 0)
+  if (populated.length === 0) return new Map()
+  const ids = populated.map(({ session }) => session.id)
+  const participants = await participantsOfSessions(manager, ids)
+  const links = await linksOfSessions(manager, ids)
+  return new Map(
+    populated.map(({ deletion, session }) => {
+      const own = participants.get(session.id) ?? []
+      return [session.id, departures(session, own, links.get(session.id) ?? [], deletion.departure, now)]
+    }),
+  )
+}
+
+/** `before`: the events of the participants and of other features. */
+const eventsOf = (
+  { deletion: { reason, traceContext }, session }: Ending,
+  before: readonly EventDraft[],
+  now: number,
+): EventDraft[] =>
+  [...before, sessionDestroyed(session, reason, now, { mediaNodeId: session.nodeId })].map((event) => ({
+    ...event,
+    traceContext,
+  }))
