@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type ActiveSpan,
   backoffMs,
@@ -197,8 +198,10 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
         return []
       }
       if (index === claimed.length - 1) break
-      stored.push(this.queue.delivered(event))
-      stored.at(-1)?.catch(() => undefined)
+      const storing = this.queue.delivered(event)
+      // A failure is thrown below, after the posts that are in progress.
+      storing.catch(() => undefined)
+      stored.push(storing)
     }
     await Promise.all(stored)
     const last = claimed.at(-1)
@@ -248,8 +251,6 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     return result?.outcome !== 'delivered' && this.#stopping.signal.aborted ? undefined : result
   }
 }
-
-const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
 /** A span of the attempt, in the trace of the change that the event reports. */
 function spanOf({ id, name, attempts, traceContext }: QueuedEvent): ActiveSpan | undefined {
