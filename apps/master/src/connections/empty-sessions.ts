@@ -3,9 +3,9 @@ import { Injectable } from '@nestjs/common'
 import type { EntityManager } from 'typeorm'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
-import { departures, type EventDraft, sessionDestroyed } from '../events/event-drafts.js'
-import { linksOfSessions, participantsOfSessions } from '../events/event-queries.js'
-import { EventLog, type Manager, type Record } from '../events/event-log.js'
+import { type EventDraft, sessionDestroyed } from '../events/event-drafts.js'
+import { departuresFrom } from '../events/event-queries.js'
+import { EventLog, type Record } from '../events/event-log.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
 import type { LockedSession } from './leavers.js'
 
@@ -44,10 +44,12 @@ export class EmptySessions {
     const ending = empty.length === 0 ? [] : await this.#withoutKept(manager, empty)
     const now = this.clock.now()
     const ended = await this.endHooks.end(manager, ending, now)
-    const leaving = this.events.isOn ? await camerasLeaving(manager, ending, now) : new Map<string, EventDraft[]>()
+    const leavingCameras = this.events.isOn
+      ? await departuresFrom(manager, ending, now)
+      : new Map<string, EventDraft[]>()
     const ends = ending.flatMap(({ session, reason, traceContext }) => {
       const drafts = [
-        ...(leaving.get(session.id) ?? []),
+        ...(leavingCameras.get(session.id) ?? []),
         ...(ended.get(session.uniqueSessionId)?.events ?? []),
         sessionDestroyed(session, reason, now, { mediaNodeId: session.place?.nodeId ?? null }),
       ]
@@ -74,25 +76,4 @@ export class EmptySessions {
         return { session, uniqueSessionId, reason: endedByLast(reason), traceContext }
       })
   }
-}
-
-/** The departures of the cameras of sessions that end, by the ids of the sessions. */
-async function camerasLeaving(
-  manager: Manager,
-  ending: readonly Ending[],
-  now: number,
-): Promise<Map<string, EventDraft[]>> {
-  if (ending.length === 0) return new Map()
-  const cameras = await participantsOfSessions(
-    manager,
-    ending.map(({ session }) => session.id),
-  )
-  if (cameras.size === 0) return new Map()
-  const links = await linksOfSessions(manager, [...cameras.keys()])
-  return new Map(
-    ending.flatMap(({ session, reason }) => {
-      const own = cameras.get(session.id)
-      return own ? [[session.id, departures(session, own, links.get(session.id) ?? [], reason, now)] as const] : []
-    }),
-  )
 }

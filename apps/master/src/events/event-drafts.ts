@@ -79,6 +79,12 @@ export interface WebrtcLink {
 
 type SessionIds = Pick<EventSession, 'id' | 'uniqueSessionId'>
 
+/** A session that ends, with the reason of its participants. */
+export interface SessionEnd {
+  session: SessionIds
+  reason: SessionEndReason
+}
+
 const common = ({ id, uniqueSessionId }: SessionIds, timestamp: number) => ({
   sessionId: id,
   uniqueSessionId,

@@ -1,7 +1,14 @@
 import { rowsBySession } from '../platform/database/group-read.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { firstRow, type Queryable, rows } from '../platform/database/sql.js'
-import type { EventParticipant, EventSession, WebrtcLink } from './event-drafts.js'
+import {
+  departures,
+  type EventDraft,
+  type EventParticipant,
+  type EventSession,
+  type SessionEnd,
+  type WebrtcLink,
+} from './event-drafts.js'
 
 // Select lists of tables that higher layers own: their entities cannot be imported here.
 const LINK = `p.session_id AS "sessionId", p.id AS "streamId", p.connection_id AS "publisherId", p.media_options AS "mediaOptions",
@@ -53,6 +60,27 @@ export const linksOfSessions = async (
   queryable: Queryable,
   sessionIds: readonly string[],
 ): Promise<Map<string, WebrtcLink[]>> => rowsBySession(await readLinksOfSessions(queryable, sessionIds))
+
+/** The departures of all participants of sessions that end, by the ids of the sessions. */
+export async function departuresFrom(
+  queryable: Queryable,
+  ends: readonly SessionEnd[],
+  now: number,
+): Promise<Map<string, EventDraft[]>> {
+  if (ends.length === 0) return new Map()
+  const participants = await participantsOfSessions(
+    queryable,
+    ends.map(({ session }) => session.id),
+  )
+  if (participants.size === 0) return new Map()
+  const links = await linksOfSessions(queryable, [...participants.keys()])
+  return new Map(
+    ends.map(({ session, reason }) => {
+      const [own, media] = [participants.get(session.id) ?? [], links.get(session.id) ?? []]
+      return [session.id, departures(session, own, media, reason, now)]
+    }),
+  )
+}
 
 /** The media of participants, by their ids, and that which others receive from them; second the ids of their sessions. */
 export const linksOfParticipants = linksWhere(

@@ -1,9 +1,9 @@
 import type { DisconnectReason } from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
-import { departures, type EventDraft, sessionDestroyed } from '../events/event-drafts.js'
+import { type EventDraft, sessionDestroyed } from '../events/event-drafts.js'
 import { EventLog, type Manager, type TransactionOptions } from '../events/event-log.js'
-import { linksOfSessions, participantsOfSessions } from '../events/event-queries.js'
+import { departuresFrom } from '../events/event-queries.js'
 import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -107,7 +107,7 @@ const DELETE = new KeyedStatement((is) => `DELETE FROM session WHERE id ${is}`)
 @Injectable()
 export class SessionDeletionRepository {
   /** Of sessions without participants. */
-  readonly #deletions: { [K in Key]: GroupCommit<Deletion, Outcome> }
+  readonly #empty: { [K in Key]: GroupCommit<Deletion, Outcome> }
   readonly #populated: { [K in Key]: GroupCommit<Deletion, Outcome> }
 
   constructor(
@@ -117,7 +117,7 @@ export class SessionDeletionRepository {
   ) {
     const by = (key: Key, most: number): GroupCommit<Deletion, Outcome> =>
       new GroupCommit('end', (deletions) => this.#deleteAll(key, deletions, most), isSessionFault, MOST_DELETED)
-    this.#deletions = { id: by('id', 0), uniqueSessionId: by('uniqueSessionId', 0) }
+    this.#empty = { id: by('id', 0), uniqueSessionId: by('uniqueSessionId', 0) }
     const most = MOST_PARTICIPANTS
     this.#populated = { id: by('id', most), uniqueSessionId: by('uniqueSessionId', most) }
   }
@@ -173,7 +173,7 @@ export class SessionDeletionRepository {
 
   async #delete(by: Key, given: GivenDeletion): Promise<ClosedSession | undefined> {
     const deletion = deletionOf(given)
-    let outcome: Outcome | undefined = await this.#deletions[by].add(deletion)
+    let outcome: Outcome | undefined = await this.#empty[by].add(deletion)
     if (outcome === 'populated') outcome = await this.#populated[by].add(deletion)
     if (outcome === 'populated') [outcome] = await this.#deleteAll(by, [deletion], Infinity)
     return typeof outcome === 'object' ? outcome : undefined
@@ -189,7 +189,9 @@ export class SessionDeletionRepository {
         return { uniqueSessionId: session.uniqueSessionId, reason: deletion.reason }
       })
       const ended = await this.endHooks.end(manager, ending, now)
-      const leaving = this.events.isOn ? await leavingWith(manager, chosen, now) : undefined
+      const populated = chosen.filter(({ participants }) => participants.length > 0)
+      const departing = populated.map(({ session, deletion }) => ({ session, reason: deletion.departure }))
+      const leaving = this.events.isOn ? await departuresFrom(manager, departing, now) : undefined
       const events: EventDraft[] = []
       for (const one of chosen) {
         const { deletion, session, participants } = one
@@ -234,25 +236,6 @@ function withParticipants(endings: readonly Ending[], most: number): Ending[] {
     left -= participants.length
     return true
   })
-}
-
-/** The departures of the participants of sessions that end, by the ids of the sessions. */
-async function leavingWith(
-  manager: Manager,
-  endings: readonly Ending[],
-  now: number,
-): Promise<Map<string, EventDraft[]>> {
-  const populated = endings.filter(({ participants }) => participants.length > 0)
-  if (populated.length === 0) return new Map()
-  const ids = populated.map(({ session }) => session.id)
-  const participants = await participantsOfSessions(manager, ids)
-  const links = await linksOfSessions(manager, ids)
-  return new Map(
-    populated.map(({ deletion, session }) => {
-      const own = participants.get(session.id) ?? []
-      return [session.id, departures(session, own, links.get(session.id) ?? [], deletion.departure, now)]
-    }),
-  )
 }
 
 /** `before`: the events of the participants and of other features. */
