@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Known, property, type PropertyType } from '../property/property.js'
-import { boolean, choice, integer, path, percent, strings, text, url, urls } from '../property/types.js'
+import { baseUrl, boolean, choice, integer, path, percent, strings, text, urls } from '../property/types.js'
 
 const DAY_S = 86_400
 const MAX_NODES = 1_000
@@ -43,7 +43,7 @@ const speechEngine: typeof ENGINES = {
     .pipe(ENGINES.schema),
 }
 
-const HTTP_URL = url('http', 'https')
+const HTTP_URL = baseUrl('http', 'https')
 const searchHost: typeof HTTP_URL = {
   ...HTTP_URL,
   schema: HTTP_URL.schema.refine((value) => new URL(value).username === '', {

@@ -1,7 +1,7 @@
 import { property } from '../property/property.js'
-import { address, choice, headerLines, portOrFree, share, textMatching, url, urls } from '../property/types.js'
+import { address, baseUrl, choice, headerLines, portOrFree, share, textMatching, urls } from '../property/types.js'
 
-const HTTP_URL = url('http', 'https')
+const HTTP_URL = baseUrl('http', 'https')
 const collector: typeof HTTP_URL = {
   ...HTTP_URL,
   schema: HTTP_URL.schema.refine((value) => new URL(value).username === '', {

@@ -1,5 +1,6 @@
 import { property } from '../property/property.js'
 import {
+  baseUrl,
   boolean,
   choice,
   headerLines,
@@ -83,7 +84,7 @@ export const FEATURES = {
     unit: 'MiB',
     meaning: 'Free space in SERVICE_RECORDING_PATH below which no recording starts',
   }),
-  SERVICE_RECORDING_UPLOAD_URL: property('master', url('http', 'https'), {
+  SERVICE_RECORDING_UPLOAD_URL: property('master', baseUrl('http', 'https'), {
     derived: { text: 'SERVICE_PUBLICURL', from: ({ values }) => String(values.SERVICE_PUBLICURL) },
     meaning: 'URL of masters for media nodes: for uploads of recordings without a shared disk and for custom layouts',
   }),

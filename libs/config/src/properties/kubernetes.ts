@@ -1,5 +1,5 @@
 import { property } from '../property/property.js'
-import { path, text, textMatching, url } from '../property/types.js'
+import { baseUrl, path, text, textMatching } from '../property/types.js'
 
 /** Where Kubernetes mounts the credentials of a pod's service account. */
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount'
@@ -24,7 +24,7 @@ export const KUBERNETES = {
     default: '',
     meaning: 'Namespace of the media nodes; empty: that of the service account',
   }),
-  SERVICE_KUBERNETES_API: property('master', url('https', 'http'), {
+  SERVICE_KUBERNETES_API: property('master', baseUrl('https', 'http'), {
     default: '',
     meaning: 'URL of the Kubernetes API; empty: by KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT of the pod',
   }),

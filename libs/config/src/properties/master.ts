@@ -1,7 +1,7 @@
 import { apiSecrets } from '../property/api-secrets.js'
 import { iceServers } from '../property/ice-servers.js'
 import { property, type Known } from '../property/property.js'
-import { address, boolean, choice, integer, paths, port, strings, textMatching, url } from '../property/types.js'
+import { address, baseUrl, boolean, choice, integer, paths, port, strings, textMatching } from '../property/types.js'
 
 const publicUrl = ({ values }: Known): URL => new URL(String(values.SERVICE_PUBLICURL))
 
@@ -62,7 +62,7 @@ export const MASTER = {
     secret: true,
     meaning: 'Further passwords of the user SERVICEAPP, each with a name and a role',
   }),
-  DATABASE_URL: property('master', url('postgres', 'postgresql'), {
+  DATABASE_URL: property('master', baseUrl('postgres', 'postgresql'), {
     mandatory: true,
     secret: true,
     meaning: 'URL of the Postgres database',
@@ -81,7 +81,7 @@ export const MASTER = {
     meaning: 'Listen address of the REST API and signalling',
   }),
   SERVICE_PORT: property('master', port, { default: 4443, meaning: 'Port of the REST API and signalling' }),
-  SERVICE_PUBLICURL: property('master', url('http', 'https'), {
+  SERVICE_PUBLICURL: property('master', baseUrl('http', 'https'), {
     derived: {
       text: '`http://localhost:<SERVICE_PORT>`',
       from: ({ values }) => `http://localhost:${String(values.SERVICE_PORT)}`,

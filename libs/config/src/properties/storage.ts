@@ -1,5 +1,5 @@
 import { property, type PropertyType } from '../property/property.js'
-import { boolean, choice, headerLines, text, textMatching, url } from '../property/types.js'
+import { baseUrl, boolean, choice, headerLines, text, textMatching } from '../property/types.js'
 
 const storage = <T>(type: PropertyType<T>, value: NoInfer<T>, details: { meaning: string; secret?: boolean }) =>
   property('master', type, { default: value, ...details })
@@ -17,7 +17,7 @@ export const STORAGE = {
     '',
     { meaning: 'Bucket of the recordings, optionally with a folder; mandatory with the storage `s3`' },
   ),
-  SERVICE_PRO_AWS_S3_SERVICE_ENDPOINT: storage(url('http', 'https'), '', {
+  SERVICE_PRO_AWS_S3_SERVICE_ENDPOINT: storage(baseUrl('http', 'https'), '', {
     meaning: 'URL of the object storage; empty: AWS',
   }),
   SERVICE_PRO_AWS_S3_WITH_PATH_STYLE_ACCESS: storage(boolean, false, {

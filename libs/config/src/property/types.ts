@@ -98,17 +98,22 @@ function hasReadableUserinfo(value: string): boolean {
   }
 }
 
-/** One URL; a trailing slash is removed. */
+/** One URL, kept as it is. */
 export function url(...schemes: readonly [string, ...string[]]): PropertyType<string> {
   const label = `a URL with scheme (${schemes.join(', ')}) and host`
   return {
     label,
     schema: line(MAX_URL)
       .refine((value) => hasSchemeAndHost(value, schemes), `must be ${label}`)
-      .refine(hasReadableUserinfo, BAD_USERINFO)
-      .transform((value) => value.replace(/\/+$/, '')),
+      .refine(hasReadableUserinfo, BAD_USERINFO),
     show: asIs,
   }
+}
+
+/** A URL that paths are appended to: a trailing slash is removed. */
+export function baseUrl(...schemes: readonly [string, ...string[]]): PropertyType<string> {
+  const { schema, ...type } = url(...schemes)
+  return { ...type, schema: schema.transform((value) => value.replace(/\/+$/, '')) }
 }
 
 /** One or more URLs, comma-separated. */
