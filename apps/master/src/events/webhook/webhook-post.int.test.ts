@@ -85,6 +85,16 @@ describe('a post', () => {
     expect(sink.received).toHaveLength(0)
   })
 
+  it('sends each line of a header that is configured several times, and its configured type', async () => {
+    const headers = ['X-Route: a', 'Content-Type: application/cloudevents+json', 'x-route: b', 'X-Other: c']
+    await post({ endpoint: sink.url, headers })
+    expect(sink.received[0]?.headers).toMatchObject({
+      'x-route': 'a, b',
+      'x-other': 'c',
+      'content-type': 'application/cloudevents+json',
+    })
+  })
+
   it('H4: fails with a redirect and does not follow it', async () => {
     const canary = await EventSink.open()
     sink.behaviour = () => ({ status: 307, headers: { location: canary.url } })

@@ -37,6 +37,7 @@ const DISCARD_MS = 500
 export class WebhookPost {
   readonly #url: URL
   readonly #guard: AddressGuard
+  readonly #configured: ConfiguredHeader[]
   readonly #options: RequestOptions & https.RequestOptions
   readonly #agent: http.Agent | https.Agent
 
@@ -47,6 +48,7 @@ export class WebhookPost {
     const isSecure = this.#url.protocol === 'https:'
     this.#agent = isSecure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
     const ca = receiver.caFile ? [...rootCertificates, ...certificatesIn(receiver.caFile)] : undefined
+    this.#configured = configuredHeaders(receiver.headers)
     this.#setHeaders(new OutgoingMessage(), 'evt_probe', '{}')
     this.#options = {
       method: 'POST',
@@ -100,16 +102,28 @@ export class WebhookPost {
   }
 
   #setHeaders(message: OutgoingMessage, id: string, body: string): void {
-    for (const line of this.receiver.headers) {
-      const colon = line.indexOf(':')
-      message.setHeader(line.slice(0, colon), line.slice(colon + 1).trim())
-    }
     message.setHeader('content-type', 'application/json; charset=utf-8')
+    for (const { name, values } of this.#configured) message.setHeader(name, values)
     const signed = webhookHeaders(this.receiver.secrets, { id, body, now: this.receiver.now() })
     for (const [name, value] of Object.entries(signed)) message.setHeader(name, value)
     const traceparent = currentTraceparent()
     if (traceparent !== undefined) message.setHeader('traceparent', traceparent)
   }
+}
+
+interface ConfiguredHeader {
+  name: string
+  /** Each is a line of its own. */
+  values: string[]
+}
+
+function configuredHeaders(lines: readonly string[]): ConfiguredHeader[] {
+  const split = lines.map((line) => {
+    const colon = line.indexOf(':')
+    return { name: line.slice(0, colon), value: line.slice(colon + 1).trim() }
+  })
+  const byName = Map.groupBy(split, ({ name }) => name.toLowerCase())
+  return Array.from(byName, ([name, same]) => ({ name, values: same.map(({ value }) => value) }))
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g
