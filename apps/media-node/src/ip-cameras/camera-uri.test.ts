@@ -9,6 +9,7 @@ describe('the address of a camera', () => {
       { host: 'cam', user: 'ann', password: 'p@ss:w/ord', uri: 'rtsp://cam:8554/a?b=1' },
     ],
     ['rtsp://ann:p@ss@cam/a', { host: 'cam', user: 'ann', password: 'p@ss', uri: 'rtsp://cam/a' }],
+    ['RTSP://10.0.0.5/Main', { scheme: 'rtsp', uri: 'rtsp://10.0.0.5/Main' }],
     ['rtsps://[fe80::1]:322/x', { scheme: 'rtsps', host: 'fe80::1' }],
     ['https://cam.example/stream.m3u8#t=1', { host: 'cam.example', uri: 'https://cam.example/stream.m3u8' }],
     ['file:///srv/clips/a.mp4', { scheme: 'file', host: '', uri: 'file:///srv/clips/a.mp4' }],

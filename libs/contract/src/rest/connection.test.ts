@@ -7,6 +7,7 @@ describe('the URI of a camera', () => {
 
   it.each([
     'rtsp://camera.example/1',
+    'RTSP://CAMERA.example/1',
     'rtsps://user:secret@camera.example:322/1?channel=2',
     'http://camera.example/live.m3u8',
     'https://camera.example/live.mp4',

@@ -66,7 +66,7 @@ export type IceServerView = z.infer<typeof IceServerView>
 
 /** The node that reads the camera checks its address. Permits no other protocol: media programs know many more. */
 export const CameraUri = text(2048).regex(
-  /^(?:(?:rtsps?|https?):\/\/[^\s/]|file:\/\/\/)[^\s\\\p{Cc}]*$/u,
+  /^(?:(?:rtsps?|https?):\/\/[^\s/]|file:\/\/\/)[^\s\\\p{Cc}]*$/iu,
   'must be an rtsp, rtsps, http, https or file URI',
 )
 
