@@ -1,12 +1,13 @@
 import { newEventId } from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
-import { Inject, Injectable } from '@nestjs/common'
+import { Inject, Injectable, Logger } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { prepared } from '../platform/database/prepared-statements.js'
 import { execute, type Queryable, rows } from '../platform/database/sql.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { type EventDraft, isHistoryRecord } from './event-drafts.js'
+import { logLineOf } from './event-lines.js'
 import { inOrder, lastTimes, sessionOf } from './event-order.js'
 import type { Consumer } from './outbox.entity.js'
 import { insertRecent } from './recent-events.service.js'
@@ -77,11 +78,12 @@ const RENEW_LAST_TIMES = `
 
 /**
  * Writes events as rows of the outbox, in the transaction of the change that they report and under the session's row
- * lock, so that positions have the order of the changes. With neither consumers nor the dashboard it reads and writes
- * nothing.
+ * lock, so that positions have the order of the changes. With neither consumers, the dashboard nor log lines it reads and
+ * writes nothing.
  */
 @Injectable()
 export class EventLog {
+  readonly #logger = new Logger(EventLog.name)
   readonly #listeners: (() => void)[] = []
 
   constructor(
@@ -90,8 +92,8 @@ export class EventLog {
   ) {}
 
   get isOn(): boolean {
-    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_PRO_DASHBOARD } = this.config
-    return SERVICE_CDR || SERVICE_WEBHOOK || SERVICE_PRO_DASHBOARD || hasSummaries(this.config)
+    const { SERVICE_CDR, SERVICE_WEBHOOK, SERVICE_PRO_DASHBOARD, SERVICE_LOG_EVENTS } = this.config
+    return SERVICE_CDR || SERVICE_WEBHOOK || SERVICE_PRO_DASHBOARD || SERVICE_LOG_EVENTS || hasSummaries(this.config)
   }
 
   /** Calls the listener after each commit of this master that recorded an event. */
@@ -122,21 +124,29 @@ export class EventLog {
     { after }: TransactionOptions = {},
   ): Promise<T> {
     if (!this.isOn) return this.dataSource.transaction((manager) => run(manager, nothing))
-    let hasRecorded = false
+    const recorded: IdentifiedEvent[] = []
     const result = await this.dataSource.transaction((manager) =>
       run(manager, async (...events) => {
         if (events.length === 0) return []
-        hasRecorded = true
-        return this.#insert(manager, events, after)
+        const traceContext = currentTraceparent() ?? null
+        const identified = events.map((event) => ({ id: newEventId(), traceContext, ...event }))
+        recorded.push(...identified)
+        return this.#insert(manager, identified, after)
       }),
     )
-    if (hasRecorded) for (const listener of this.#listeners) listener()
+    if (this.config.SERVICE_LOG_EVENTS) this.#write(recorded)
+    if (recorded.length > 0) for (const listener of this.#listeners) listener()
     return result
   }
 
-  async #insert(manager: Manager, events: readonly EventDraft[], after: string | undefined): Promise<string[]> {
-    const traceContext = currentTraceparent() ?? null
-    const identified = events.map((event) => ({ id: newEventId(), traceContext, ...event }))
+  #write(recorded: readonly IdentifiedEvent[]): void {
+    for (const event of recorded) {
+      const { level, members } = logLineOf(event)
+      this.#logger[level]({ eventId: event.id, ...members }, event.name)
+    }
+  }
+
+  async #insert(manager: Manager, identified: IdentifiedEvent[], after: string | undefined): Promise<string[]> {
     const isShown = this.config.SERVICE_PRO_DASHBOARD
     const used = identified.filter(({ name }) => isShown || this.#consumersOf(name).length > 0)
     const ordered = await this.#inOrder(manager, used)
@@ -181,6 +191,8 @@ export class EventLog {
     return inOrder(new Map(before.map(({ session, lastAt }) => [session, lastAt])), events)
   }
 }
+
+type IdentifiedEvent = EventDraft & { id: string; traceContext: string | null }
 
 interface LastTime {
   session: string

@@ -41,3 +41,18 @@ it('the garbage collection of an unused session is posted, and delivered events 
     await sink.close()
   }
 })
+
+it('each change of a session is logged with SERVICE_LOG_EVENTS, without rows in the outbox', async () => {
+  const stack = await startStack({ nodes: 0, masterEnv: { SERVICE_LOG_EVENTS: 'true' } })
+  try {
+    const { id } = await stack.api.createSession()
+    await stack.api.deleteSession(id)
+    expect(await countRows(stack.postgres.url)).toBe(0)
+    await until('the end of the session is logged', () => stack.journal.find('"msg":"sessionDestroyed"').length > 0)
+    const [created, destroyed] = stack.journal.find(`"sessionId":"${id}"`)
+    expect(created).toContain('"msg":"sessionCreated"')
+    expect(destroyed).toContain('"reason":"sessionClosedByServer"')
+  } finally {
+    await stack.stop()
+  }
+})

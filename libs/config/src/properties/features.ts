@@ -124,6 +124,11 @@ export const FEATURES = {
     meaning:
       'Loopback, link-local and metadata addresses of IP cameras to allow: addresses, networks (CIDR) or host names',
   }),
+  SERVICE_LOG_EVENTS: property('master', boolean, {
+    default: false,
+    restartable: true,
+    meaning: 'Log each change of sessions, participants, recordings and media nodes; of streams with the level `debug`',
+  }),
   SERVICE_WEBHOOK: property('master', boolean, {
     default: false,
     restartable: true,
