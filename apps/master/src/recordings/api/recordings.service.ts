@@ -30,8 +30,8 @@ import { recordingView } from '../repository/recording.view.js'
 
 const Target = z.object({ session: SessionRef })
 
-/** The longest wait of a stop that is answered with the file, ms. */
-const FILE_TIMEOUT_MS = 60_000
+/** The longest wait of a stop that is answered with the file, ms: long recordings on slow disks take minutes. */
+const FILE_TIMEOUT_MS = 600_000
 const FILE_POLL_MS = 100
 
 export const noSuchRecording = (id: string): ServiceError =>
@@ -91,7 +91,7 @@ export class RecordingsService {
     return found
   }
 
-  /** `waitsForFile`: resolves when the file is finished, or after a minute. */
+  /** `waitsForFile`: resolves when the file is finished, or after FILE_TIMEOUT_MS. */
   async stop(id: string, waitsForFile = !this.#isPaid): Promise<RecordingView> {
     const row = await this.#require(id)
     this.broadcast.requireBus()
