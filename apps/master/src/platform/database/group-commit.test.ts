@@ -107,6 +107,65 @@ describe('GroupCommit', () => {
     expect(batches).toEqual([[1, -1, 2], [1], [-1], [2]])
   })
 
+  it('writes four items of failed batches at the same time, and further batches beside them', async () => {
+    const written: { items: number[]; end: () => void }[] = []
+    const group = new GroupCommit(
+      'test',
+      (items: number[]) =>
+        items.includes(0)
+          ? Promise.reject(new Error('locked'))
+          : new Promise<number[]>((resolve) => written.push({ items, end: () => resolve(items) })),
+      () => true,
+      100,
+      1,
+    )
+    const answers = [0, 1, 2, 3, 4, 5, 6].map((item) => group.add(item))
+    const locked = expect(answers[0]).rejects.toThrow('locked')
+    while (written.length < 4) await turn()
+    answers.push(group.add(7), group.add(8))
+    while (written.length < 5) await turn()
+    expect(written.map(({ items }) => items)).toEqual([[1], [2], [3], [4], [7, 8]])
+    written[0]?.end()
+    await expect(answers[1]).resolves.toBe(1)
+    while (written.length < 6) await turn()
+    expect(written.at(-1)?.items).toEqual([5])
+    for (const { end } of written) end()
+    while (written.length < 7) await turn()
+    written.at(-1)?.end()
+    await expect(Promise.all(answers.slice(1))).resolves.toEqual([1, 2, 3, 4, 5, 6, 7, 8])
+    await locked
+  })
+
+  it('rejects items of a failed batch that wait for long to be written one by one, and no items that wait', async () => {
+    let now = 0
+    const locked: ((error: Error) => void)[] = []
+    const group = new GroupCommit(
+      'test',
+      (items: number[]) =>
+        items.includes(0) ? new Promise<number[]>((_, reject) => locked.push(reject)) : Promise.resolve(items),
+      () => true,
+      10,
+      1,
+      () => now,
+    )
+    const answers = [0, 0, 0, 0, 0, 1].map((item) => group.add(item).catch(({ message }: Error) => message))
+    await turn()
+    const other = group.add(2)
+    now = 1_500
+    locked[0]?.(new Error('batch'))
+    await expect(other).resolves.toBe(2)
+    const waiting = group.add(0)
+    await turn()
+    now = 3_300
+    for (const fail of locked.slice(1, 5)) fail(new Error('item'))
+    await expect(Promise.all(answers)).resolves.toEqual(['item', 'item', 'item', 'item', 'batch', 'batch'])
+    const overdue = group.add(3)
+    now = 4_800
+    locked[5]?.(new Error('later'))
+    await expect(waiting).rejects.toThrow('later')
+    await expect(overdue).resolves.toBe(3)
+  })
+
   it('rejects a whole batch when the writer fails, and writes the next one', async () => {
     let isUnavailable = true
     const group = new GroupCommit(

@@ -5,18 +5,25 @@ import { observeBatch } from './database-metrics.js'
 const MAX_WAIT_MS = 1_000
 /** Items that wait for longer than this get a writer of their own beside the current one, ms. */
 const SLOW_MS = 10
+/** Items of failed batches that are written one by one at the same time. */
+const MOST_ALONE = 4
+/** Such an item is written only this long after its batch, ms: a little longer than one of them waits for a lock. */
+const ALONE_WITHIN_MS = 1_750
 
 /**
  * Writes the items of many requests with one statement and one commit. Items that arrive while a batch is written, or
  * together with its answer, make the next batch, so that batches grow with the load and a single request does not wait.
- * A second batch is written beside one that takes long, because that may wait for a lock. Each call resolves after the
- * commit of its item.
+ * A second batch is written beside one that takes long, because that may wait for a lock. When one item makes a batch
+ * fail, its items are written one by one beside the next batches. Each call resolves after the commit of its item.
  */
 export class GroupCommit<Item, Result> {
   #waiting: Pending<Item, Result>[] = []
   #writing = 0
   #isStarting = false
   #slow: NodeJS.Timeout | undefined
+  /** Items of batches that failed, to be written one by one. */
+  readonly #alone: Failed<Item, Result>[] = []
+  #writingAlone = 0
 
   /**
    * `table` is for the metrics; undefined: there are none. `write` gives one result or error for each item, in their
@@ -77,17 +84,37 @@ export class GroupCommit<Item, Result> {
         else resolve(result)
       })
     } catch (error) {
-      // An invalid item must not fail the other items of its batch.
-      if (batch.length > 1 && this.isItemFault(error))
-        await Promise.all(batch.map((pending) => this.#commit([pending])))
+      // An invalid item must fail neither the other items of its batch nor those that wait.
+      if (!this.isItemFault(error)) this.#fail([...batch, ...this.#takeOverdue()], error)
+      else if (batch.length > 1) this.#writeOneByOne(batch, error)
       else this.#fail(batch, error)
     }
   }
 
-  #fail(batch: Pending<Item, Result>[], error: unknown): void {
+  #writeOneByOne(batch: readonly Pending<Item, Result>[], error: unknown): void {
+    const failedAt = this.now()
+    this.#alone.push(...batch.map((pending) => ({ pending, error, failedAt })))
+    while (this.#writingAlone < MOST_ALONE && this.#alone.length > 0) void this.#writeAlone()
+  }
+
+  async #writeAlone(): Promise<void> {
+    this.#writingAlone++
+    for (let failed = this.#alone.shift(); failed; failed = this.#alone.shift()) {
+      const { pending, error, failedAt } = failed
+      if (this.now() - failedAt > ALONE_WITHIN_MS) pending.reject(error)
+      else await this.#commit([pending])
+    }
+    this.#writingAlone--
+  }
+
+  #fail(items: readonly Pending<Item, Result>[], error: unknown): void {
+    for (const { reject } of items) reject(error)
+  }
+
+  /** Items that have waited for long. */
+  #takeOverdue(): Pending<Item, Result>[] {
     const firstRecent = this.#waiting.findIndex(({ since }) => this.now() - since <= MAX_WAIT_MS)
-    const overdue = this.#waiting.splice(0, firstRecent < 0 ? this.#waiting.length : firstRecent)
-    for (const { reject } of [...batch, ...overdue]) reject(error)
+    return this.#waiting.splice(0, firstRecent < 0 ? this.#waiting.length : firstRecent)
   }
 }
 
@@ -96,6 +123,13 @@ export function firstOfEach<Item>(items: readonly Item[], keyOf: (item: Item) =>
   const first = new Map<string, Item>()
   for (const item of items) if (!first.has(keyOf(item))) first.set(keyOf(item), item)
   return [...first.values()]
+}
+
+interface Failed<Item, Result> {
+  pending: Pending<Item, Result>
+  /** Of its batch. */
+  error: unknown
+  failedAt: number
 }
 
 interface Pending<Item, Result> {
