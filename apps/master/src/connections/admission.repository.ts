@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { participantJoined } from '../events/event-drafts.js'
 import { EventLog, sessionLock } from '../events/event-log.js'
-import { isBatchFault } from '../platform/database/errors.js'
+import { isLockingBatchFault } from '../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
 import { GroupRead } from '../platform/database/group-read.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
@@ -86,7 +86,7 @@ export class AdmissionRepository {
     this.#admissions = new GroupCommit<Admission, Participant | 'invalid'>(
       'join',
       (admissions) => this.#takeAll(admissions),
-      isBatchFault,
+      isLockingBatchFault,
       MOST_TAKEN,
     )
   }

@@ -1,7 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
-import { isBatchFault } from '../platform/database/errors.js'
+import { isLockingBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { GroupRead } from '../platform/database/group-read.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
@@ -51,7 +51,7 @@ export class ConnectionRepository {
   })
 
   constructor(private readonly dataSource: DataSource) {
-    this.#creations = new GroupCommit('connection', (connections) => this.#insertAll(connections), isBatchFault)
+    this.#creations = new GroupCommit('connection', (connections) => this.#insertAll(connections), isLockingBatchFault)
   }
 
   /** NOT_FOUND when there is no such session. */

@@ -280,6 +280,48 @@ const CHANGES = {
   'undoing joins': (id: string) => tokens.release(id),
 }
 
+it('changes the others of a crowd while a session is locked', async () => {
+  const streams = new StreamRepository(source, new EventLog(source, CONFIG), new ClusterClock())
+  const subscriptions = new SubscriptionRepository(new EventLog(source, CONFIG), new ClusterClock())
+  const media = { createdAt: 1, mediaEpoch: 1 }
+  const mediaOptions = { hasAudio: true, hasVideo: false, filter: {} }
+  // Each with sessions of its own, so that none waits for another.
+  const changes = {
+    ...CHANGES,
+    publishing: (id: string, sessionId: string) =>
+      streams.insert({ ...media, id: `new_${id}`, sessionId, connectionId: id, mediaOptions, maxStreams: null }),
+    unpublishing: (id: string, sessionId: string) => streams.delete(sessionId, `of_${id}`, 'unpublish'),
+    subscribing: (id: string) => subscriptions.insert({ ...media, connectionId: id, streamId: `of_${id}` }),
+    unsubscribing: (id: string) => subscriptions.delete(id, `of_${id}`),
+  }
+  const all = Object.entries(changes).flatMap(([name, change]) =>
+    ['free', 'locked'].map((state) => ({ name, change, state, id: `${name} ${state}` })),
+  )
+  for (const { id } of all) {
+    await insertSession(database, `in ${id}`)
+    await insertParticipants(database, `in ${id}`, id)
+  }
+  await database.query(`UPDATE connection SET status = 'pending' WHERE id LIKE 'joining%'`)
+  await database.query(`UPDATE session SET media_node_id = 'node', media_node_boot_id = 'boot', media_epoch = 1`)
+  await database.query(
+    `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
+     SELECT 'of_' || id, session_id, id, 1, '{"hasAudio": true, "hasVideo": false}' FROM connection`,
+  )
+  const holder = source.createQueryRunner()
+  await holder.startTransaction()
+  try {
+    await holder.query(`SELECT 1 FROM session WHERE id LIKE '% locked' FOR UPDATE`)
+    const outcomes = all.map(({ change, id }) => change(id, `in ${id}`))
+    await Promise.all(outcomes.filter((_, nth) => all[nth]?.state === 'free'))
+    await untilLocked('the others still wait', database, (waiting) => waiting === Object.keys(changes).length)
+    await holder.rollbackTransaction()
+    await Promise.all(outcomes)
+  } finally {
+    if (holder.isTransactionActive) await holder.rollbackTransaction()
+    await holder.release()
+  }
+})
+
 it.each(Object.entries(CHANGES))('%s locks several sessions in the order of their ids', async (name, change) => {
   for (const session of ['a', 'b']) {
     await insertSession(database, session)

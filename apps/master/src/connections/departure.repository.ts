@@ -2,7 +2,7 @@ import type { DisconnectReason } from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { isBatchFault } from '../platform/database/errors.js'
+import { isLockingBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import type { EventParticipant } from '../events/event-drafts.js'
@@ -68,7 +68,12 @@ export class DepartureRepository {
     private readonly emptySessions: EmptySessions,
     private readonly clock: ClusterClock,
   ) {
-    this.#departures = new GroupCommit('departure', (items) => this.#removeAll(items), isBatchFault, MOST_REMOVED)
+    this.#departures = new GroupCommit(
+      'departure',
+      (items) => this.#removeAll(items),
+      isLockingBatchFault,
+      MOST_REMOVED,
+    )
   }
 
   /**

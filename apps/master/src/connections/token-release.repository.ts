@@ -4,7 +4,7 @@ import type { EventParticipant } from '../events/event-drafts.js'
 import { EventLog, type Manager } from '../events/event-log.js'
 import { linksOfParticipants } from '../events/event-queries.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { isBatchFault } from '../platform/database/errors.js'
+import { isLockingBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { execute, rows } from '../platform/database/sql.js'
 import type { TokenRelease } from './connection.records.js'
@@ -71,7 +71,12 @@ export class TokenReleaseRepository {
     private readonly emptySessions: EmptySessions,
     private readonly clock: ClusterClock,
   ) {
-    this.#releases = new GroupCommit('release', (failed) => this.#releaseAll(failed), isBatchFault, MOST_RELEASED)
+    this.#releases = new GroupCommit(
+      'release',
+      (failed) => this.#releaseAll(failed),
+      isLockingBatchFault,
+      MOST_RELEASED,
+    )
   }
 
   /**

@@ -7,7 +7,7 @@ import { departuresFrom } from '../events/event-queries.js'
 import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { errorClass, isBatchFault } from '../platform/database/errors.js'
+import { errorClass, isLockingBatchFault } from '../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
 import { rowsBySession } from '../platform/database/group-read.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
@@ -72,7 +72,7 @@ const MOST_DELETED = 50
 const MOST_PARTICIPANTS = 100
 
 /** A session that is locked, or that cannot be deleted for its own reason, must not keep the others of its batch. */
-const isSessionFault = (error: unknown): boolean => isBatchFault(error) || ['lock', 'other'].includes(errorClass(error))
+const isSessionFault = (error: unknown): boolean => isLockingBatchFault(error) || errorClass(error) === 'other'
 
 const isWithoutClients = (participants: ClosedSession['participants']): boolean =>
   participants.every(({ isCamera }) => isCamera)

@@ -6,7 +6,7 @@ import { type EventDraft, webrtcCreated, webrtcDestroyed } from '../events/event
 import { EventLog, LOCK_BY_ID, sessionsOfBatch } from '../events/event-log.js'
 import { eventSession, linksOfParticipants, linksWhere } from '../events/event-queries.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { isBatchFault } from '../platform/database/errors.js'
+import { isLockingBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { GroupRead, rowsBySession } from '../platform/database/group-read.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
@@ -55,8 +55,8 @@ export class StreamRepository {
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
-    this.#insertions = new GroupCommit('stream', (streams) => this.#insertAll(streams), isBatchFault)
-    this.#deletions = new GroupCommit('unpublication', (ended) => this.#deleteAll(ended), isBatchFault)
+    this.#insertions = new GroupCommit('stream', (streams) => this.#insertAll(streams), isLockingBatchFault)
+    this.#deletions = new GroupCommit('unpublication', (ended) => this.#deleteAll(ended), isLockingBatchFault)
   }
 
   /**

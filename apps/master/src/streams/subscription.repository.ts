@@ -5,7 +5,7 @@ import { type EventDraft, webrtcCreated, webrtcDestroyed, type WebrtcLink } from
 import { EventLog, sessionLock, sessionsOfBatch } from '../events/event-log.js'
 import { linksWhere } from '../events/event-queries.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { isBatchFault } from '../platform/database/errors.js'
+import { isLockingBatchFault } from '../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
 import { type Queryable, rows } from '../platform/database/sql.js'
 import { placedSessions } from './placed-sessions.js'
@@ -76,8 +76,12 @@ export class SubscriptionRepository {
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
   ) {
-    this.#insertions = new GroupCommit('subscription', (subscriptions) => this.#insertAll(subscriptions), isBatchFault)
-    this.#deletions = new GroupCommit('unsubscription', (ended) => this.#deleteAll(ended), isBatchFault)
+    this.#insertions = new GroupCommit(
+      'subscription',
+      (subscriptions) => this.#insertAll(subscriptions),
+      isLockingBatchFault,
+    )
+    this.#deletions = new GroupCommit('unsubscription', (ended) => this.#deleteAll(ended), isLockingBatchFault)
   }
 
   /** NOT_FOUND when the subscriber, the stream or the session's media has ended meanwhile. */

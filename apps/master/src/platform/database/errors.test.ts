@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { errorClass, isBatchFault } from './errors.js'
+import { errorClass, isBatchFault, isLockingBatchFault } from './errors.js'
 
 const failed = (code: string | undefined, message = 'failed'): Error => Object.assign(new Error(message), { code })
 
@@ -26,12 +26,13 @@ describe('the class of a failed query', () => {
 })
 
 it.each([
-  ['22001', true],
-  ['23505', true],
-  ['40P01', true],
-  ['55P03', false],
-  ['57014', false],
-  ['ECONNREFUSED', false],
-])('the items of a batch that failed with %s are tried one by one: %s', (code, expected) => {
-  expect(isBatchFault(failed(code))).toBe(expected)
+  ['22001', true, true],
+  ['23505', true, true],
+  ['40P01', true, true],
+  ['55P03', false, true],
+  ['57014', false, false],
+  ['ECONNREFUSED', false, false],
+])('the items of a batch that failed with %s are tried one by one: %s, of one that locks rows: %s', (...row) => {
+  const [code, ofBatch, ofLocking] = row
+  expect([isBatchFault(failed(code)), isLockingBatchFault(failed(code))]).toEqual([ofBatch, ofLocking])
 })

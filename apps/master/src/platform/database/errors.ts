@@ -39,3 +39,6 @@ export function errorClass(error: unknown): (typeof ERROR_CLASSES)[number] | 'ot
 
 /** Whether the items of a failed batch may succeed one by one: one of them is invalid, or the batch met a deadlock. */
 export const isBatchFault = (error: unknown): boolean => ['data', 'constraint', 'conflict'].includes(errorClass(error))
+
+/** As `isBatchFault`, for a batch that locks several rows: one that is locked for too long fails only its own items. */
+export const isLockingBatchFault = (error: unknown): boolean => isBatchFault(error) || errorClass(error) === 'lock'
