@@ -138,3 +138,23 @@ describe('a crowd that loses its sockets', () => {
     expect(Object.values(await deadlines())).toEqual([10, 10, 10, 10, 10])
   })
 })
+
+it('a crowd is changed apart from the participants that stay locked', async () => {
+  const holder = source.createQueryRunner()
+  await holder.startTransaction()
+  try {
+    await holder.query(`SELECT 1 FROM connection WHERE id IN ('con_1', 'con_4') FOR UPDATE`)
+    const outcomes = await Promise.allSettled([
+      ...['con_0', 'con_1'].map((id) => markLost(id, 10_000)),
+      ...['con_3', 'con_4'].map((id) => resume(id)),
+    ])
+    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected'])
+  } finally {
+    await holder.rollbackTransaction()
+    await holder.release()
+  }
+  const changed = await database.query(
+    `SELECT id FROM connection WHERE evict_at IS NOT NULL OR master_id = 'mine' ORDER BY id`,
+  )
+  expect(changed).toEqual([{ id: 'con_0' }, { id: 'con_3' }])
+})

@@ -49,7 +49,7 @@ export class ParticipantRepository {
     return this.#rights.get(id)
   }
 
-  #rightsOf(ids: readonly string[]): Promise<Map<string, Rights>> {
+  #rightsOf(ids: readonly string[]): Promise<Map<string, Rights | Error>> {
     return withLockedRows(ids, async (some) => {
       const found = await RIGHTS.rows(this.dataSource.manager, some)
       return new Map(found.map(({ id, ...rights }) => [id, rights]))

@@ -83,10 +83,12 @@ export class PresenceRepository {
   }
 
   /** The last of several deadlines of a participant applies. */
-  async #setAll(deadlines: readonly Deadline[]): Promise<true[]> {
+  async #setAll(deadlines: readonly Deadline[]): Promise<(true | Error)[]> {
     const last = new Map(deadlines.map((deadline) => [deadline.connectionId, deadline]))
-    await withLockedRows([...last.values()], (some) => this.#set(some))
-    return deadlines.map(() => true)
+    const set = await withLockedRows([...last.values()], (some) => this.#set(some))
+    const results = new Map([...set].map(([{ connectionId }, result]) => [connectionId, result]))
+    // One that the master does not hold has no deadline to set.
+    return deadlines.map(({ connectionId }) => results.get(connectionId) ?? true)
   }
 
   async #set(deadlines: readonly Deadline[]): Promise<Map<Deadline, true>> {

@@ -49,7 +49,7 @@ export class ResumeRepository {
     return resumed === 'invalid' ? undefined : resumed
   }
 
-  async #resumeAll(items: readonly Resumption[]): Promise<(ResumedParticipant | 'invalid')[]> {
+  async #resumeAll(items: readonly Resumption[]): Promise<(ResumedParticipant | 'invalid' | Error)[]> {
     const asked = firstOfEach(items, keyOf)
     const resumed = await withLockedRows(asked, (some) => this.#resume(some))
     const byKey = new Map([...resumed].map(([item, participant]) => [keyOf(item), participant]))

@@ -8,8 +8,14 @@ import { GroupCommit } from './group-commit.js'
 export class GroupRead<Key, Value> {
   readonly #reads: GroupCommit<Key, Value | null>
 
-  /** `read` gives no value for a key without a row. `most`: keys of one read, and reads at the same time. */
-  constructor(read: (keys: Key[]) => Promise<ReadonlyMap<Key, Value>>, most: { keys?: number; reads?: number } = {}) {
+  /**
+   * `read` gives no value for a key without a row, and an error for one whose read failed alone. `most`: keys of one read,
+   * and reads at the same time.
+   */
+  constructor(
+    read: (keys: Key[]) => Promise<ReadonlyMap<Key, Value | Error>>,
+    most: { keys?: number; reads?: number } = {},
+  ) {
     this.#reads = new GroupCommit<Key, Value | null>(
       undefined,
       async (keys) => {

@@ -31,16 +31,20 @@ const CONCURRENT_WAITS = 4
 
 /**
  * The results of items by a statement that skips locked rows: one by one, and waiting for their locks, for those of
- * several items that it did not find.
+ * several items that it did not find. One that fails then has its error: the results of the others are committed.
  */
 export async function withLockedRows<Item, Result>(
   items: readonly Item[],
   find: (items: readonly Item[]) => Promise<Map<Item, Result>>,
-): Promise<Map<Item, Result>> {
-  const found = await find(items)
+): Promise<Map<Item, Result | Error>> {
+  const found = new Map<Item, Result | Error>(await find(items))
   const others = items.length === 1 ? [] : items.filter((item) => !found.has(item))
   await mapConcurrent(others, CONCURRENT_WAITS, async (item) => {
-    for (const [waited, result] of await find([item])) found.set(waited, result)
+    try {
+      for (const [waited, result] of await find([item])) found.set(waited, result)
+    } catch (error) {
+      found.set(item, error instanceof Error ? error : new Error(String(error)))
+    }
   })
   return found
 }
