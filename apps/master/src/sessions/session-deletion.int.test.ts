@@ -103,6 +103,16 @@ it('ends of the sessions of one moment those that meet their conditions', async 
   expect(await remaining()).toEqual(['a'])
 })
 
+it('ends a session of which one of two deletions meets its condition', async () => {
+  const ended = await Promise.all([
+    deletions.deleteUnused('a_1'),
+    deletions.deleteUse('a_1', 'sessionClosedByServer'),
+    deletions.deleteUnused('a_1'),
+  ])
+  expect(ended.map((session) => session?.id)).toEqual([undefined, 'a', undefined])
+  expect(await remaining()).toEqual(['b', 'c'])
+})
+
 it('ends the other sessions of one moment while one is locked', async () => {
   const holder = source.createQueryRunner()
   await holder.startTransaction()

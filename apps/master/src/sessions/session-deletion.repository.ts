@@ -211,20 +211,17 @@ export class SessionDeletionRepository {
 
   /** The sessions that meet the conditions of their deletions, locked. One that two deletions end is the first one's. */
   async #lock(manager: Manager, by: Key, deletions: readonly Deletion[]): Promise<Ending[]> {
-    const first = firstOfEach(deletions, ({ key }) => key)
-    const locked = await LOCK_BY[by].rows(
-      manager,
-      first.map(({ key }) => key),
-    )
+    const locked = await LOCK_BY[by].rows(manager, [...new Set(deletions.map(({ key }) => key))])
     if (locked.length === 0) return []
     const present = await rows<Participant>(manager, PARTICIPANTS, [locked.map(({ id }) => id)])
     const bySession = rowsBySession(present)
-    return first.flatMap((deletion) => {
+    const endings = deletions.flatMap((deletion) => {
       const session = locked.find((row) => row[by] === deletion.key)
       if (!session || (deletion.epoch !== undefined && placeOf(session)?.epoch !== deletion.epoch)) return []
       const participants = bySession.get(session.id) ?? []
       return deletion.condition(participants, session) ? [{ deletion, session, participants }] : []
     })
+    return firstOfEach(endings, ({ session }) => session.id)
   }
 }
 
