@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals'
 import { Device, FakeHandler, testFakeParameters, type types } from 'mediasoup-client'
 import { ManualClock, until } from '../fixtures/manual-clock.js'
 import { joinResult } from '../fixtures/samples.js'
+import { stubTrack } from '../fixtures/stub-engine.js'
 import { type Call, type EngineOptions, MediaEngine, chooseIceServers } from './engine.js'
 
 describe('chooseIceServers', () => {
@@ -118,6 +119,15 @@ describe('MediaEngine', () => {
     expect(states(consumers)).toEqual([true, true])
     expect(states(await engine.consume([track('c')], 'str_a'))).toEqual([false])
     expect(calls).toHaveLength(3)
+    engine.close()
+  })
+
+  it('leaves a muted track muted that replaces another one', async () => {
+    const { engine } = await open(refusals(0))
+    const { producers } = await engine.offer([{ track: stubTrack('audio') }])
+    const muted = Object.assign(stubTrack('audio'), { enabled: false })
+    await producers[0]?.replaceTrack({ track: muted })
+    expect([producers[0]?.track, muted.enabled]).toEqual([muted, false])
     engine.close()
   })
 

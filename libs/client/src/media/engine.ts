@@ -222,6 +222,8 @@ export class MediaEngine {
       track,
       // The publisher stops the tracks that it opened.
       stopTracks: false,
+      // The publisher mutes them: mediasoup-client would enable each new track.
+      disableTrackOnPause: false,
       ...(encodings && { encodings }),
       codecOptions:
         track.kind === 'audio'

@@ -91,11 +91,10 @@ export class Publication {
       .finally(() => (this.#isPublishing = false))
   }
 
-  /** Replaces the track of its kind. */
+  /** Replaces the track of its kind. Waits for the browser alone, so that the caller can mute the new track at once. */
   async replace(kind: MediaKind, track: MediaStreamTrack): Promise<void> {
     // Without a producer, `mediaLost` sends the new track later.
     await this.#producers.get(kind)?.replaceTrack({ track })
-    if (kind === 'video') await this.fitEncodings()
   }
 
   /**
@@ -253,7 +252,10 @@ export class Publication {
       if (description[STATE_OF[kind]] !== this.#tracks.active[kind]) this.sendActive(kind).catch(() => {})
       const [producer, track] = [this.#producers.get(kind), this.#tracks.get(kind)]
       if (producer && track?.readyState === 'live' && producer.track !== track)
-        this.replace(kind, track).catch(() => {})
+        this.replace(kind, track).then(
+          () => this.fitEncodings(),
+          () => {},
+        )
     }
   }
 

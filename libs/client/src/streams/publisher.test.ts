@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { deferred } from '../platform/deferred.js'
 import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { until } from '../fixtures/manual-clock.js'
-import { stubTrack } from '../fixtures/stub-engine.js'
+import { StubTrack, stubTrack } from '../fixtures/stub-engine.js'
 import type { Publisher } from './publisher.js'
 
 describe('a publisher that switches to another camera', () => {
@@ -28,6 +28,18 @@ describe('a publisher that switches to another camera', () => {
     expect(track.readyState).toBe('live')
     await publisher.unpublish()
     expect(track.readyState).toBe('ended')
+  })
+
+  it('mutes the new camera before the server has answered', async () => {
+    testbed.server.answer('changeStream', () => 'silence')
+    track = Object.assign(new StubTrack('video'), { width: 320, height: 240 }) as unknown as MediaStreamTrack
+    const switched = publisher.useDevice('video', 'cam2').catch(() => {})
+    await until('the request', () => testbed.server.calls('changeStream').length > 0)
+    expect(publisher.mediaStream.getTracks()).toContain(track)
+    const muted = publisher.publishVideo(false).catch(() => {})
+    expect(track.enabled).toBe(false)
+    testbed.participant.end('disconnect')
+    await Promise.all([switched, muted])
   })
 
   it('stops the new camera when the publisher ends during the switch', async () => {

@@ -184,7 +184,9 @@ export class Publisher extends StreamManager<PublisherEvents> {
       throw error
     }
     this.#tracks.take(captured)
-    if (kind === 'video') await this.#publication?.reportVideo(measure(track), 'trackReplaced')
+    if (kind === 'audio') return
+    await this.#publication?.fitEncodings()
+    await this.#publication?.reportVideo(measure(track), 'trackReplaced')
   }
 
   /** An ended publisher would never stop a new track. */
