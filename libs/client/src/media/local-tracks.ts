@@ -29,6 +29,11 @@ export class LocalTracks {
     return this.#held.get(kind)?.track
   }
 
+  /** Whether the kind is neither muted nor without pictures or sound since its device ended. */
+  sends(kind: MediaKind): boolean {
+    return this.active[kind] && this.get(kind)?.readyState !== 'ended'
+  }
+
   /** Replaces the track of the same kind. */
   take({ track, opened }: CapturedTrack): void {
     const kind = track.kind as MediaKind

@@ -153,7 +153,7 @@ export interface StreamManagerEvents {
 
 export interface PublisherEvents extends StreamManagerEvents {
   streamCreated: StreamEvent
-  /** The browser ended a track: the user unplugged a device or stopped sharing. */
+  /** The browser ended a track: the user unplugged a device or stopped sharing. The others see that it is inactive. */
   trackEnded: { readonly kind: MediaKind }
 }
 

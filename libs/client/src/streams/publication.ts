@@ -106,8 +106,9 @@ export class Publication {
     return this.#fitted
   }
 
+  /** Reports whether the kind is sent: it is inactive while it is muted, and while its device has ended. */
   sendActive(kind: MediaKind): Promise<void> {
-    return this.#change({ [STATE_OF[kind]]: this.#tracks.active[kind] }, REASON_OF[kind])
+    return this.#change({ [STATE_OF[kind]]: this.#tracks.sends(kind) }, REASON_OF[kind])
   }
 
   /** Reports a changed video size or frame rate to the other participants. */
@@ -212,7 +213,7 @@ export class Publication {
   }
 
   #description(): Description {
-    const { audio: audioActive, video: videoActive } = this.#tracks.active
+    const [audioActive, videoActive] = [this.#tracks.sends('audio'), this.#tracks.sends('video')]
     const { typeOfVideo } = this.#options
     const { videoDimensions, frameRate } = measure(this.#tracks.get('video'))
     const before = this.#stream?.info().mediaOptions
@@ -246,10 +247,10 @@ export class Publication {
     return stream
   }
 
-  /** Sends the muting and track changes that happened while the request was pending. */
+  /** Sends the changes of tracks, of their muting and of their devices that happened while the request was pending. */
   #sendMissedChanges(description: Description): void {
     for (const kind of this.#tracks.kinds) {
-      if (description[STATE_OF[kind]] !== this.#tracks.active[kind]) this.sendActive(kind).catch(() => {})
+      if (description[STATE_OF[kind]] !== this.#tracks.sends(kind)) this.sendActive(kind).catch(() => {})
       const [producer, track] = [this.#producers.get(kind), this.#tracks.get(kind)]
       if (producer && track?.readyState === 'live' && producer.track !== track)
         this.replace(kind, track).then(

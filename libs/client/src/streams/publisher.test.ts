@@ -56,3 +56,92 @@ describe('a publisher that switches to another camera', () => {
     expect(publisher.mediaStream.getTracks()).not.toContain(track)
   })
 })
+
+describe('a publisher whose device ends', () => {
+  let testbed: ParticipantTestbed
+  beforeEach(async () => {
+    testbed = await ParticipantTestbed.join()
+  })
+  afterEach(() => testbed.stop())
+
+  /** The browser ends the track: its device was unplugged, or the user stopped sharing. */
+  const end = (publisher: Publisher, kind: 'audio' | 'video'): void => {
+    const track = publisher.mediaStream.getTracks().find((each) => each.kind === kind)
+    track?.stop()
+    track?.dispatchEvent(new Event('ended'))
+  }
+  /** The reported states, oldest first. */
+  const reported = (): unknown[] =>
+    testbed.server.calls('changeStream').flatMap(({ params: { audioActive, videoActive, reason } }) => {
+      const isState = audioActive !== undefined || videoActive !== undefined
+      return isState ? [{ audioActive, videoActive, reason }] : []
+    })
+  const videoOff = { videoActive: false, reason: 'publishVideo' }
+  const videoOn = { videoActive: true, reason: 'publishVideo' }
+
+  it('reports its video as inactive until it has another track', async () => {
+    const publisher = await testbed.publish()
+    end(publisher, 'video')
+    await until('the change', () => publisher.stream?.videoActive === false)
+    expect(publisher.videoActive).toBe(true)
+    await publisher.replaceTrack(stubTrack('video'))
+    expect(publisher.stream?.videoActive).toBe(true)
+    expect(reported()).toEqual([videoOff, videoOn])
+  })
+
+  it('keeps its video inactive when the user mutes it before it has another track', async () => {
+    const publisher = await testbed.publish()
+    end(publisher, 'video')
+    await publisher.publishVideo(false)
+    await publisher.replaceTrack(stubTrack('video'))
+    expect(publisher.stream?.videoActive).toBe(false)
+    expect(reported()).toEqual([videoOff, videoOff])
+    await publisher.publishVideo(true)
+    expect(reported().at(-1)).toEqual(videoOn)
+  })
+
+  it('reports the audio of an unplugged microphone as inactive, also when the user unmutes it', async () => {
+    const publisher = await testbed.publish({ publishAudio: false })
+    end(publisher, 'audio')
+    await publisher.publishAudio(true)
+    expect(reported()).toEqual([{ audioActive: false, reason: 'publishAudio' }])
+  })
+
+  it('reports a device that ends during the request', async () => {
+    const publisher = testbed.publisher()
+    testbed.server.answer('publish', () => {
+      end(publisher, 'video')
+      return { result: { streamId: 'str_own1', createdAt: 3 } }
+    })
+    await testbed.participant.publish(publisher)
+    await until('the change', () => publisher.stream?.videoActive === false)
+    expect(testbed.server.calls('publish')).toMatchObject([{ params: { videoActive: true } }])
+    expect(reported()).toEqual([videoOff])
+  })
+
+  it('publishes a blank track as inactive after a loss of the media', async () => {
+    const canvas = { getContext: () => null, captureStream: () => ({ getVideoTracks: () => [stubTrack('video')] }) }
+    Object.assign(globalThis, { document: { createElement: () => canvas } })
+    try {
+      const publisher = await testbed.publish()
+      end(publisher, 'video')
+      await until('the change', () => publisher.stream?.videoActive === false)
+      testbed.notifyMediaLoss()
+      await testbed.waitForEvent('reconnected')
+      const again = { streamId: 'str_own1', audioActive: true, videoActive: false }
+      expect(testbed.callsAfter('publish', 1)).toMatchObject([{ params: again }])
+      await publisher.replaceTrack(stubTrack('video'))
+      expect(reported()).toEqual([videoOff, videoOn])
+    } finally {
+      Reflect.deleteProperty(globalThis, 'document')
+    }
+  })
+
+  it('unpublishes a screen that is no longer shared', async () => {
+    const publisher = await testbed.publish({ screen: true })
+    end(publisher, 'video')
+    await until('the end', () => testbed.server.calls('unpublish').length === 1)
+    expect(publisher.published).toBe(false)
+    expect(reported()).toEqual([])
+  })
+})

@@ -183,7 +183,9 @@ export class Publisher extends StreamManager<PublisherEvents> {
       if (opened) track.stop()
       throw error
     }
+    const hadEnded = this.#tracks.get(kind)?.readyState === 'ended'
     this.#tracks.take(captured)
+    if (hadEnded && this.#tracks.sends(kind)) await this.#publication?.sendActive(kind)
     if (kind === 'audio') return
     await this.#publication?.fitEncodings()
     await this.#publication?.reportVideo(measure(track), 'trackReplaced')
@@ -230,7 +232,9 @@ export class Publisher extends StreamManager<PublisherEvents> {
   #trackEnded(kind: MediaKind): void {
     this.emit('trackEnded', { kind })
     // The user clicked the browser's "stop sharing" button.
-    if (this.typeOfVideo === 'SCREEN' && kind === 'video') this.close()
+    if (this.typeOfVideo === 'SCREEN' && kind === 'video') return this.close()
+    // The others would see the last picture until the publisher has another device.
+    if (this.published && this.#tracks.active[kind]) this.#publication?.sendActive(kind).catch(() => {})
   }
 
   #end(): void {
