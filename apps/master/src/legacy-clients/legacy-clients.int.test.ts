@@ -153,6 +153,26 @@ describe('a client of version 2', () => {
     await Promise.all([client.close(), other.client.close(), again.close()])
   })
 
+  it('has no more rights once it was removed, with its socket still open or not notified yet', async () => {
+    const sessionId = await newSession()
+    const [evicted, removed, staying] = [await join(sessionId), await join(sessionId), await join(sessionId)]
+    await stack.api.deleteConnection(sessionId, evicted.id)
+    await evicted.client.notified('participantEvicted')
+    expect(evicted.client.isOpen).toBe(true)
+    const message = (data: string) => ({ message: JSON.stringify({ to: [], data, type: 'signal:x' }) })
+    const ignored = evicted.client.call('sendMessage', message('evicted')).catch((error: unknown) => error)
+    await evicted.client.close()
+    expect(await ignored).toMatchObject({ message: 'the socket was closed' })
+    await stack.postgres.query('DELETE FROM connection WHERE id = $1', [removed.id])
+    await expect(removed.client.call('forceDisconnect', { connectionId: staying.id })).rejects.toMatchObject({
+      code: 401,
+    })
+    await staying.client.call('sendMessage', message('staying'))
+    expect(await staying.client.notified('sendMessage')).toMatchObject({ data: 'staying', from: staying.id })
+    expect(staying.client.isOpen).toBe(true)
+    await Promise.all([removed.client.close(), staying.client.close()])
+  })
+
   it('reconnects, and learns only what it has missed', async () => {
     const sessionId = await newSession()
     const { client, id, result } = await join(sessionId)

@@ -114,7 +114,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
   }
 
   #receive(socket: ClientSocket, endpoint: SocketEndpoint, calls: CallQueues, data: Buffer, isBinary: boolean): void {
-    if (socket.isAbusive) return
+    if (socket.isAbusive || socket.isOver) return
     const now = performance.now()
     if (!this.#spend(socket, now, data.length, endpoint.frameCost)) return
     const request = socket.read(data, isBinary)

@@ -1,4 +1,10 @@
-import type { Role, SignallingMethod, SignallingParams, SignallingResult } from '@session-service/contract'
+import {
+  type Role,
+  ServiceError,
+  type SignallingMethod,
+  type SignallingParams,
+  type SignallingResult,
+} from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { ParticipantRepository } from '../../connections/participant.repository.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
@@ -53,8 +59,10 @@ export class ParticipantCalls {
       : this.roomHandlers.call(method, participant, readCall(method, params))
   }
 
-  /** The role in the database, or the socket's when the row has been deleted. */
-  async #currentRole({ connectionId, role }: JoinedParticipant): Promise<Role> {
-    return (await this.participants.role(connectionId)) ?? role
+  /** The role in the database. A participant without a row has been removed. */
+  async #currentRole({ connectionId }: JoinedParticipant): Promise<Role> {
+    const role = await this.participants.role(connectionId)
+    if (!role) throw new ServiceError('NOT_ALLOWED', 'the connection has ended')
+    return role
   }
 }

@@ -53,6 +53,8 @@ export class ClientSocket {
   /** The newest signal that was sent to the client. */
   lastSignalId = 0
   isAbusive = false
+  /** Its participant has ended, or has another socket: its frames no longer count. */
+  isOver = false
   /** Called after `join` and `resume`: the socket no longer counts as unjoined. */
   onJoined: () => void = () => undefined
   /** Resolves when either side has closed the socket. */
@@ -196,6 +198,7 @@ export class ClientSocket {
 
   /** The participant has ended: notifies the client and closes the socket. */
   end(reason: DisconnectReason): void {
+    this.isOver = true
     this.notify('sessionDisconnected', { reason })
     this.closeEnded(reason)
   }
@@ -206,6 +209,12 @@ export class ClientSocket {
     if (closeDelayMs === 0) return this.close(CLOSE_CODE.done, reason)
     const timeout = setTimeout(() => this.close(CLOSE_CODE.done, reason), closeDelayMs)
     void this.ended.then(() => clearTimeout(timeout))
+  }
+
+  /** The participant has another socket. */
+  replace(): void {
+    this.isOver = true
+    this.close(CLOSE_CODE.replaced, 'resumed on another socket')
   }
 
   close(code: number, reason: string): void {

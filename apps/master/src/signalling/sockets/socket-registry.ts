@@ -1,4 +1,4 @@
-import { CLOSE_CODE, type RoomEvent, type SessionMessage } from '@session-service/contract'
+import type { RoomEvent, SessionMessage } from '@session-service/contract'
 import { Injectable, Logger } from '@nestjs/common'
 import type { ClientSocket } from './client-socket.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
@@ -25,7 +25,7 @@ export class SocketRegistry {
     const room = this.#rooms.get(roomId) ?? this.#open(roomId)
     const former = room.sockets.get(connectionId)
     room.sockets.set(connectionId, socket)
-    if (former && former !== socket) this.#replace(former)
+    if (former && former !== socket) former.replace()
     try {
       await room.stopListening
     } catch (error) {
@@ -125,8 +125,7 @@ export class SocketRegistry {
         const socket = sockets.get(message.connectionId)
         if (!socket || socket.id === message.socketId) return
         this.detach(roomId, message.connectionId, socket)
-        this.#replace(socket)
-        return
+        return socket.replace()
       }
       case 'mediaLost':
         return this.mediaLost(roomId, message.epoch, message.spreadMs)
@@ -157,10 +156,6 @@ export class SocketRegistry {
       const socket = sockets.get(connectionId)
       if (socket?.participant?.place?.epoch === event.epoch) this.#attempt(socket, () => socket.deliver(shared))
     }
-  }
-
-  #replace(socket: ClientSocket): void {
-    socket.close(CLOSE_CODE.replaced, 'resumed on another socket')
   }
 }
 
