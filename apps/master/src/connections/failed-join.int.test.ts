@@ -72,6 +72,20 @@ describe.each([true, false])('a failed join, with events: %s', (isOn) => {
     if (isOn) await testbed.expectEvents(id, 'started -', 'stopped lastParticipantLeft', 'ready lastParticipantLeft')
   })
 
+  it('is that of a participant that was removed before its socket could be notified', async () => {
+    const { id, alice } = await testbed.createActiveSession()
+    const { id: connectionId, token } = await testbed.stack.api.createConnection(id)
+    const bob = await testbed.stack.openSocket(token ?? '')
+    testbed.node.onCommand = async (command) => {
+      if (command === 'join') await testbed.stack.postgres.query('DELETE FROM connection WHERE id = $1', [connectionId])
+    }
+    await expect(bob.join()).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await testbed.stack.rest('POST', '/signal', { session: id, data: 'later' })
+    await alice.waitFor('signal')
+    expect(alice.received('connectionCreated')).toEqual([])
+    await bob.close()
+  })
+
   it('ends neither a session with other participants nor a session that never had any', async () => {
     const { id, alice } = await testbed.createActiveSession()
     await testbed.start(id)

@@ -1,4 +1,4 @@
-import { type ConnectionInfo, newSecret, ServiceError } from '@session-service/contract'
+import { newSecret, ServiceError } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { AdmissionRepository } from '../connections/admission.repository.js'
 import type { Participant } from '../connections/connection.records.js'
@@ -7,10 +7,10 @@ import { TokenReleaseRepository } from '../connections/token-release.repository.
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { RoomPlacement } from '../placement/room-placement.js'
-import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { MASTER_ID } from '../platform/config/configuration.module.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { digest } from '../tokens/tokens.service.js'
+import { Arrivals } from './arrivals.js'
 import { LocationsService } from './location/locations.service.js'
 
 /** The client that uses a token, as the server sees it. */
@@ -30,7 +30,7 @@ export class JoinService {
     private readonly sessions: SessionsService,
     private readonly mediaNodes: MediaNodesService,
     private readonly placement: RoomPlacement,
-    private readonly broadcast: SessionBroadcast,
+    private readonly arrivals: Arrivals,
     private readonly locations: LocationsService,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {}
@@ -55,27 +55,11 @@ export class JoinService {
     throw this.placement.noNodes()
   }
 
-  /** Notifies the other participants. */
-  announce(participant: Participant): void {
-    const { roomId, connectionId, isHidden } = participant
-    if (isHidden) return
-    this.broadcast.notify(
-      roomId,
-      { method: 'connectionCreated', params: connectionInfo(participant) },
-      { except: [connectionId] },
-    )
-  }
-
   /** After a failed join: the token is valid again, and clients that saw the participant see it leave. */
-  async rollback({ connectionId, roomId, isHidden }: Participant): Promise<void> {
-    const { sessionEnded, place, recordingIds } = await this.tokenReleases.release(connectionId)
-    if (isHidden) return
-    this.broadcast.notify(
-      roomId,
-      { method: 'connectionDestroyed', params: { connectionId, reason: 'networkDisconnect' } },
-      { except: [connectionId] },
-    )
-    if (sessionEnded) await this.sessions.release({ uniqueSessionId: roomId, place, recordingIds })
+  async rollback(participant: Participant): Promise<void> {
+    const { sessionEnded, place, recordingIds } = await this.tokenReleases.release(participant.connectionId)
+    this.arrivals.withdraw(participant)
+    if (sessionEnded) await this.sessions.release({ uniqueSessionId: participant.roomId, place, recordingIds })
   }
 
   /** `place` is null while the session's media is lost. */
@@ -89,11 +73,3 @@ export class JoinService {
     return { participant, place: (await this.placement.current(participant.roomId)) ?? null, lastSignalId }
   }
 }
-
-const connectionInfo = ({ connectionId, activeAt, role, clientData, serverData }: Participant): ConnectionInfo => ({
-  connectionId,
-  createdAt: activeAt,
-  role,
-  clientData,
-  serverData,
-})

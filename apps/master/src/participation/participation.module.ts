@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common'
 import { ConnectionsModule } from '../connections/connections.module.js'
 import { MediaNodesModule } from '../media-nodes/media-nodes.module.js'
 import { LocationModule } from './location/location.module.js'
+import { Arrivals } from './arrivals.js'
 import { JoinService } from './join.service.js'
 import { ParticipantPresence } from './participant-presence.js'
 import { RoomEntry } from './room-entry.js'
@@ -26,7 +27,7 @@ import { StreamsModule } from '../streams/streams.module.js'
     SpeechToTextModule,
     StreamsModule,
   ],
-  providers: [JoinService, RoomEntry, ParticipantPresence, SessionSnapshots],
-  exports: [JoinService, RoomEntry, ParticipantPresence, SessionSnapshots],
+  providers: [Arrivals, JoinService, RoomEntry, ParticipantPresence, SessionSnapshots],
+  exports: [Arrivals, JoinService, RoomEntry, ParticipantPresence, SessionSnapshots],
 })
 export class ParticipationModule {}

@@ -51,13 +51,13 @@ export class SessionResync implements OnModuleInit, OnModuleDestroy {
     socket.hold()
     const [snapshot, changed] = await Promise.all([
       this.snapshots.read(participant).catch(() => undefined),
-      this.state.refreshRights(participant).catch(() => []),
+      this.state.refreshRights(participant).catch(() => undefined),
     ])
     if (snapshot) {
       syncEpoch(participant, snapshot)
       socket.notify('snapshot', snapshot)
     }
-    for (const changedProperty of changed) {
+    for (const changedProperty of changed ?? []) {
       const params = { connectionId: participant.connectionId, changedProperty, newValue: participant[changedProperty] }
       socket.notify('connectionPropertyChanged', params)
     }

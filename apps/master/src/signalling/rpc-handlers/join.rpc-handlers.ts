@@ -1,9 +1,10 @@
 import { ServiceError, type SignallingCall, type SignallingResult, SIGNALLING_WINDOWS } from '@session-service/contract'
-import { Inject, Injectable } from '@nestjs/common'
+import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { Participant } from '../../connections/connection.records.js'
 import { ConnectionsService } from '../../connections/connections.service.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
+import { Arrivals } from '../../participation/arrivals.js'
 import { resolveLimits } from '../../participation/bandwidth.js'
 import { observeJoinStep } from '../../participation/join-metrics.js'
 import { JoinService } from '../../participation/join.service.js'
@@ -29,8 +30,11 @@ type Joined<M> = Omit<SignallingResult<'join'>, keyof OpenedTransports> & M
 /** The handlers of `join`, `resume` and `leave`: which participant a socket speaks for. */
 @Injectable()
 export class JoinRpcHandlers {
+  readonly #logger = new Logger(JoinRpcHandlers.name)
+
   constructor(
     private readonly joins: JoinService,
+    private readonly arrivals: Arrivals,
     private readonly entry: RoomEntry,
     private readonly snapshots: SessionSnapshots,
     private readonly presence: ParticipantPresence,
@@ -84,15 +88,16 @@ export class JoinRpcHandlers {
       // The media may have been lost meanwhile: the held notification follows the answer.
       const isLost = this.sockets.isMediaLost(roomId, place.epoch)
       socket.participant = { ...participant, place: isLost ? null : place, hasToReportJoin: true }
-      isOver = !(await this.#isConnected(socket))
-      if (isOver) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
-      const [snapshot] = await Promise.all([
+      const [snapshot, rights] = await Promise.all([
         this.snapshots.read(participant),
         this.state.refreshRights(socket.participant),
       ])
       requireInTime(signal)
+      // It may have been removed before the socket was attached, or since.
+      isOver = rights === undefined || !(await this.#isConnected(socket))
+      if (isOver) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
       const { role, record } = socket.participant
-      this.joins.announce({ ...participant, role, record })
+      this.#announce(socket, { ...participant, role, record })
       observeJoinStep('answer', performance.now() - enteredAt)
       return {
         ...this.#welcome({ ...participant, role, record }),
@@ -107,6 +112,15 @@ export class JoinRpcHandlers {
       if (!isOver) await this.joins.rollback(participant)
       throw error
     }
+  }
+
+  #announce(socket: ClientSocket, participant: Participant): void {
+    this.arrivals
+      .announce(participant, () => this.sockets.isCurrent(socket))
+      .catch((error: unknown) => {
+        // After an outage of the bus, clients get a snapshot.
+        this.#logger.warn({ err: error }, 'looking whether a new participant was removed failed')
+      })
   }
 
   /** The members of the answer that depend on the participant and the configuration alone. */

@@ -17,10 +17,10 @@ export class ParticipantState {
     private readonly mediaNodes: MediaNodesService,
   ) {}
 
-  /** Reads the rights from the database and returns which of them had changed. */
-  async refreshRights(participant: JoinedParticipant): Promise<('role' | 'record')[]> {
+  /** Reads the rights from the database and returns which of them had changed; undefined: it has been removed. */
+  async refreshRights(participant: JoinedParticipant): Promise<('role' | 'record')[] | undefined> {
     const rights = await this.participants.rights(participant.connectionId)
-    if (!rights) return []
+    if (!rights) return undefined
     const changed = (['role', 'record'] as const).filter((property) => rights[property] !== participant[property])
     Object.assign(participant, rights)
     return changed
