@@ -159,6 +159,28 @@ describe('a track that a client of version 2 replaces', () => {
   })
 })
 
+describe('a property that a client of version 2 changes', () => {
+  it('is notified with the reason of its library, or with the usual one of the property', async () => {
+    const { id } = await testbed.session()
+    const [publisher, viewer] = [await testbed.join(id), await testbed.join(id, { master: 1 })]
+    const { id: streamId } = await publishVideo(publisher)
+    const resize = (width: number, reason: string) => {
+      const newValue = JSON.stringify({ width, height: 480 })
+      return publisher.client.call('streamPropertyChanged', { streamId, property: 'videoDimensions', newValue, reason })
+    }
+    expect(await resize(1_280, 'screenResized')).toEqual({})
+    await resize(800, 'deviceRotated')
+    await resize(320, 'a reason of the application')
+    await viewer.client.notified('streamPropertyChanged', 2)
+    expect(viewer.client.all('streamPropertyChanged').map(({ reason }) => reason)).toEqual([
+      'screenResized',
+      'deviceRotated',
+      'deviceRotated',
+    ])
+    await Promise.all([publisher.client.close(), viewer.client.close()])
+  })
+})
+
 describe('the events of a filter', () => {
   it('reach clients of version 2 while they listen, also on a new socket at another master', async () => {
     const { id, roomId, alice, streamId, moderator, viewer } = await meeting()

@@ -1,4 +1,4 @@
-import { type MediaKind, ServiceError, type StreamChangeReason } from '@session-service/contract'
+import { type MediaKind, ServiceError, StreamChangeReason } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { ParticipantCalls } from '../../signalling/rpc-handlers/participant-calls.js'
@@ -30,6 +30,7 @@ type Handler<M extends LegacyRoomMethod> = (
   legacy: LegacyParticipant,
 ) => Promise<unknown>
 
+/** The reasons of clients that name none, or one of their own. */
 const REASONS: Readonly<Record<string, StreamChangeReason>> = {
   audioActive: 'publishAudio',
   videoActive: 'publishVideo',
@@ -97,14 +98,16 @@ export class LegacyRoom {
 
   async #changeStream(
     participant: JoinedParticipant,
-    { property, newValue }: LegacyCall<'streamPropertyChanged'>,
+    call: LegacyCall<'streamPropertyChanged'>,
     legacy: LegacyParticipant,
   ): Promise<void> {
+    const { property, newValue } = call
     const kind = TRACKS[property]
     if (kind) return this.#announceTrack(participant, ownStreamOf(legacy), kind, labelOf(newValue))
-    const reason = REASONS[property]
+    const usual = REASONS[property]
     const value = property === 'videoDimensions' ? dimensionsOf(newValue) : flagOf(newValue)
-    if (reason === undefined || value === undefined) return
+    if (usual === undefined || value === undefined) return
+    const reason = StreamChangeReason.safeParse(call.reason).data ?? usual
     await this.calls.call('changeStream', participant, { streamId: ownStreamOf(legacy), [property]: value, reason })
   }
 
