@@ -190,6 +190,35 @@ describe('a media node', () => {
   })
 })
 
+describe('network policies', () => {
+  const GKE = ['35.191.0.0/16', '130.211.0.0/22', '2600:2d00:1:b029::/64', '2600:2d00:1:1::/64']
+  const ALB = ['10.0.0.0/8', '192.0.2.7/32', '2001:db8::7/128']
+  const networksOf = (name, port, component = 'master') => {
+    const policies = goldenNamed(name).documents.filter(({ kind }) => kind === 'NetworkPolicy')
+    const { spec } = policies.find(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === component)
+    const peers = spec.ingress.find(({ ports }) => ports.some((each) => each.port === port)).from
+    return peers?.flatMap(({ ipBlock }) => ipBlock?.cidr ?? [])
+  }
+
+  test('admit the health checks of a load balancer that connects to the pods, and of nothing else outside', () => {
+    assert.deepEqual(networksOf('ingress-gke', 'ops'), GKE)
+    assert.deepEqual(networksOf('gateway-gke', 'ops'), GKE)
+    assert.deepEqual(networksOf('ingress-alb', 'ops'), ALB)
+    assert.deepEqual(networksOf('ingress-nginx', 'ops'), [])
+  })
+
+  test('admit the requests of such a load balancer in addition to the sources of the API', () => {
+    assert.deepEqual(networksOf('ingress-gke', 'http'), GKE)
+    assert.equal(networksOf('ingress-alb', 'http'), undefined)
+    assert.deepEqual(networksOf('network-policies', 'http'), [])
+  })
+
+  test('admit the further sources of metrics to masters and media nodes', () => {
+    assert.deepEqual(networksOf('network-policies', 'ops'), ['198.51.100.0/24'])
+    assert.deepEqual(networksOf('network-policies', 'ops', 'media-node'), ['198.51.100.0/24'])
+  })
+})
+
 describe('secrets', () => {
   const MARKED = /secret-of-the-api|access1|secret1|master1|node1|postgres1|turn1|whsec_|m1@|n1@|p1@/
 

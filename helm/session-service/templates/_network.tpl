@@ -6,6 +6,28 @@
       protocol: TCP
 {{- end -}}
 
+{{/*
+The load balancers of GKE and ALB, as peers of the masters: they are no pods, and connect to the pods themselves for
+requests and health checks. Those of GKE have fixed networks, those of ALB the addresses of its subnets.
+*/}}
+{{- define "session-service.loadBalancerPeers" -}}
+{{- $ingress := ternary .Values.ingress.controller "" .Values.ingress.enabled -}}
+{{- $gateway := ternary .Values.gateway.controller "" .Values.gateway.enabled -}}
+{{- $networks := list -}}
+{{- if has "gke" (list $ingress $gateway) -}}
+{{- $networks = list "35.191.0.0/16" "130.211.0.0/22" "2600:2d00:1:b029::/64" "2600:2d00:1:1::/64" -}}
+{{- end -}}
+{{- if eq $ingress "alb" -}}
+{{- range .Values.trustedProxies -}}
+{{- $networks = append $networks (ternary . (printf "%s/%d" . (ternary 128 32 (contains ":" .))) (contains "/" .)) -}}
+{{- end -}}
+{{- end -}}
+{{- range $networks }}
+- ipBlock:
+    cidr: {{ . | quote }}
+{{- end }}
+{{- end -}}
+
 {{/* To the pods of the release, or by port to an external server. dict "root" $ "components" [nats, postgres] */}}
 {{- define "session-service.dependencyEgress" -}}
 {{- range .components }}

@@ -177,6 +177,17 @@ export const RULES = [
     must: 'the host name of the service, because ingress.enabled is true',
   },
   {
+    when: [
+      is('ingress.enabled', true),
+      is('ingress.controller', 'alb'),
+      is('networkPolicy.enabled', true),
+      isEmptyList('networkPolicy.opsFrom'),
+      isEmptyList('trustedProxies'),
+    ],
+    path: 'trustedProxies',
+    must: 'the subnets of the load balancer, or networkPolicy.opsFrom set, with ingress.controller alb: network policies would refuse its health checks',
+  },
+  {
     when: [is('gateway.enabled', true), isEmpty('gateway.host')],
     path: 'gateway.host',
     must: 'the host name of the service, because gateway.enabled is true',

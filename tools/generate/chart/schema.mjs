@@ -79,6 +79,7 @@ const KNOWN = {
   'gateway.parentRefs': objects,
   'gateway.controller': choice('other', 'gke'),
   'gateway.timeout': integer(60, 1_000_000),
+  'networkPolicy.opsFrom': objects,
   'networkPolicy.apiFrom': objects,
   'networkPolicy.machineCidrs': texts,
   'networkPolicy.masterEgress': objects,
