@@ -190,6 +190,39 @@ describe('a media node', () => {
   })
 })
 
+describe('the migration', () => {
+  const podOf = (component) =>
+    podsOf(goldenNamed('external-urls').documents).find((pod) => componentOf(pod) === component)
+
+  test('has the volumes and variables with which masters reach the database, but no claim', () => {
+    const { volumes, containers } = podOf('migrations').spec
+    assert.deepEqual(
+      volumes.map(({ name }) => name),
+      ['tmp', 'authorities'],
+    )
+    assert.deepEqual(
+      containers[0].volumeMounts.map(({ mountPath }) => mountPath),
+      ['/tmp', '/etc/authorities'],
+    )
+    assert.equal(environmentOf(podOf('migrations')).get('NODE_EXTRA_CA_CERTS').value, '/etc/authorities/ca.crt')
+  })
+
+  test('and the test of the release run on the machines of masters, also beside a master', () => {
+    const { nodeSelector, tolerations, priorityClassName, affinity } = podOf('master').spec
+    for (const { spec } of [podOf('migrations'), podOf('test')]) {
+      assert.deepEqual([spec.nodeSelector, spec.tolerations], [nodeSelector, tolerations])
+      assert.equal(spec.priorityClassName, priorityClassName)
+      assert.deepEqual(spec.affinity, { nodeAffinity: affinity.nodeAffinity })
+    }
+  })
+
+  test('has no sidecar of a mesh, which would keep its Job from ending', () => {
+    const { annotations, labels } = podOf('migrations').metadata
+    assert.deepEqual(annotations, { 'sidecar.istio.io/inject': 'false', 'linkerd.io/inject': 'disabled' })
+    assert.equal(labels['example.org/tier'], 'hooks')
+  })
+})
+
 describe('network policies', () => {
   const GKE = ['35.191.0.0/16', '130.211.0.0/22', '2600:2d00:1:b029::/64', '2600:2d00:1:1::/64']
   const ALB = ['10.0.0.0/8', '192.0.2.7/32', '2001:db8::7/128']

@@ -22,23 +22,34 @@ readinessProbe:
   failureThreshold: 2
 {{- end -}}
 
-{{/* Scheduling of a pod: dict "root" $ "component" … "values" <nodeSelector, tolerations, affinity, …> */}}
-{{- define "session-service.scheduling" -}}
-{{- with .values.nodeSelector }}
+{{/* The machines that a pod may run on: nodeSelector, tolerations, affinity, priorityClassName */}}
+{{- define "session-service.machines" -}}
+{{- with .nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.tolerations }}
+{{- with .tolerations }}
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.affinity }}
+{{- with .affinity }}
 affinity:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.priorityClassName }}
+{{- with .priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
+{{- end -}}
+
+{{/* The machines of masters, for pods that run beside them; affinity to other pods would keep these away from masters. */}}
+{{- define "session-service.masterMachines" -}}
+{{- $affinity := dict "affinity" (pick .Values.master.affinity "nodeAffinity") -}}
+{{- include "session-service.machines" (merge $affinity (pick .Values.master "nodeSelector" "tolerations" "priorityClassName")) -}}
+{{- end -}}
+
+{{/* Scheduling of a pod: dict "root" $ "component" … "values" <nodeSelector, tolerations, affinity, …> */}}
+{{- define "session-service.scheduling" -}}
+{{- include "session-service.machines" .values }}
 topologySpreadConstraints:
 {{- if .values.topologySpreadConstraints }}
   {{- toYaml .values.topologySpreadConstraints | nindent 2 }}
