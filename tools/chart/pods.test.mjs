@@ -223,6 +223,13 @@ describe('the migration', () => {
   })
 })
 
+test('NATS moves clients to other servers before it ends, and a single server ends for all at once', () => {
+  const natsOf = (name) => podsOf(goldenNamed(name).documents).find((pod) => componentOf(pod) === 'nats')
+  const commandOf = (name) => natsOf(name).spec.containers[0].lifecycle?.preStop.exec.command
+  assert.deepEqual(commandOf('recording-shared'), ['nats-server', '--signal', 'ldm=/tmp/nats.pid'])
+  assert.equal(commandOf('zero-values'), undefined)
+})
+
 describe('network policies', () => {
   const GKE = ['35.191.0.0/16', '130.211.0.0/22', '2600:2d00:1:b029::/64', '2600:2d00:1:1::/64']
   const ALB = ['10.0.0.0/8', '192.0.2.7/32', '2001:db8::7/128']

@@ -4,9 +4,11 @@
 port: 4222
 http_port: 8222
 pid_file: "/tmp/nats.pid"
+{{- if gt (int .Values.replicas) 1 }}
 # Less than the grace period of the pod.
 lame_duck_duration: "30s"
 lame_duck_grace_period: "5s"
+{{- end }}
 ping_interval: "20s"
 max_payload: 1MB
 {{- if gt (int .Values.replicas) 1 }}
