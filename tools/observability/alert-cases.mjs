@@ -26,7 +26,7 @@ const queue = (name) => s('cluster_queue_age_seconds', `${master},queue="${name}
 const slots = (state) => s('cluster_slots', `${master},kind="recording",state="${state}"`)
 const lossBucket = (le) => s('media_loss_ratio_bucket', `${node},direction="out",le="${le}"`)
 const losses = s('media_loss_ratio_count', `${node},direction="out"`)
-const disk = s('machine_recording_disk_free_bytes', node)
+const disk = (what) => s(`machine_recording_disk_${what}_bytes`, node)
 
 export const ALERT_CASES = {
   SessionServiceTargetDown: values(
@@ -135,8 +135,15 @@ export const ALERT_CASES = {
     // Nodes without recording have no slots.
     values(CLUSTER, { [slots('used')]: ['2x20', '0x20'], [slots('total')]: ['2x20', '0x20'] }),
   ],
-  SessionServiceDiskLow: gauge(NODE, disk, 10e9, 11e9),
-  SessionServiceDiskFull: gauge(NODE, disk, 1e9, 2e9),
+  SessionServiceDiskLow: [
+    // The default volume of a media node in the chart, after a first recording and when it is nearly full.
+    values(NODE, { [disk('free')]: ['1e9x20', '9e9x20'], [disk('size')]: ['10.7e9x20', '10.7e9x20'] }),
+    values(NODE, { [disk('free')]: ['99e9x20', '101e9x20'], [disk('size')]: ['1e12x20', '1e12x20'] }),
+  ],
+  SessionServiceDiskFull: values(NODE, {
+    [disk('free')]: ['5e9x20', '5e9x20'],
+    [disk('min_free')]: ['5e9x20', '4e9x20'],
+  }),
   SessionServiceEventLoopLag: gauge(NODE, s('eventloop_lag_seconds', node), 0.6, 0.4),
   SessionServiceMachineBusy: gauge(NODE, s('machine_cpu_ratio', node), 0.95, 0.85),
   SessionServiceMemoryLow: gauge(NODE, s('machine_memory_used_ratio', node), 0.95, 0.9),

@@ -11,6 +11,7 @@ const machineMonitor = (config: MasterConfig): MachineMonitor =>
   new MachineMonitor({
     intervalMs: () => config.SERVICE_PRO_STATS_MONITORING_INTERVAL * 1_000,
     folder: config.SERVICE_RECORDING ? config.SERVICE_RECORDING_PATH : undefined,
+    minFreeMib: config.SERVICE_RECORDING_FREE_SPACE,
   })
 
 /** Metrics of the cluster, the database and this machine. */

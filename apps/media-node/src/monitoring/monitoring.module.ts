@@ -11,6 +11,7 @@ const machineMonitor = (settings: StatisticsSettings, config: NodeConfig): Machi
   new MachineMonitor({
     intervalMs: () => settings.intervals.machine,
     folder: config.MEDIA_NODE_RECORDING_PATH,
+    minFreeMib: config.MEDIA_NODE_RECORDING_MIN_FREE,
   })
 
 @Module({

@@ -5,7 +5,13 @@ import { join } from 'node:path'
 import { registry } from '../metrics.js'
 import { MachineMonitor } from './machine-monitor.js'
 
-const NAMES = ['machine_cpu_ratio', 'machine_memory_used_ratio', 'machine_recording_disk_free_bytes']
+const NAMES = [
+  'machine_cpu_ratio',
+  'machine_memory_used_ratio',
+  'machine_recording_disk_free_bytes',
+  'machine_recording_disk_size_bytes',
+  'machine_recording_disk_min_free_bytes',
+]
 
 async function gauges(): Promise<Map<string, number>> {
   const lines = (await registry.metrics()).split('\n')
@@ -19,7 +25,7 @@ async function gauges(): Promise<Map<string, number>> {
 
 it('a machine monitor samples once in an interval, which may change, and exports nothing at interval 0', async () => {
   let intervalMs = 10_000
-  const monitor = new MachineMonitor({ intervalMs: () => intervalMs, folder: tmpdir() })
+  const monitor = new MachineMonitor({ intervalMs: () => intervalMs, folder: tmpdir(), minFreeMib: 512 })
   expect([...(await gauges()).keys()]).toEqual([])
   await monitor.sample(0)
   // The CPU load needs two samples.
@@ -32,6 +38,10 @@ it('a machine monitor samples once in an interval, which may change, and exports
   expect(measured.get('machine_memory_used_ratio')).toBeGreaterThan(0)
   expect(measured.get('machine_memory_used_ratio')).toBeLessThan(1)
   expect(measured.get('machine_recording_disk_free_bytes')).toBeGreaterThan(0)
+  expect(measured.get('machine_recording_disk_free_bytes')).toBeLessThanOrEqual(
+    measured.get('machine_recording_disk_size_bytes') ?? 0,
+  )
+  expect(measured.get('machine_recording_disk_min_free_bytes')).toBe(512 * 1024 ** 2)
   intervalMs = 0
   await monitor.sample(20_000)
   expect([...(await gauges()).keys()]).toEqual([])
@@ -39,7 +49,7 @@ it('a machine monitor samples once in an interval, which may change, and exports
 
 it('a sample of a machine monitor that is late delays no later one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'machine-'))
-  const monitor = new MachineMonitor({ intervalMs: () => 10_000, folder })
+  const monitor = new MachineMonitor({ intervalMs: () => 10_000, folder, minFreeMib: 512 })
   await monitor.sample(0)
   await monitor.sample(10_900)
   expect([...(await gauges()).keys()]).toContain('machine_recording_disk_free_bytes')
@@ -49,7 +59,7 @@ it('a sample of a machine monitor that is late delays no later one', async () =>
 })
 
 it('a machine monitor exports no disk without a folder', async () => {
-  const monitor = new MachineMonitor({ intervalMs: () => 1_000, folder: undefined })
+  const monitor = new MachineMonitor({ intervalMs: () => 1_000, folder: undefined, minFreeMib: 512 })
   await monitor.sample(0)
   expect([...(await gauges()).keys()]).toEqual(['machine_memory_used_ratio'])
 })

@@ -9,12 +9,15 @@ import { type NetworkBytes, networkBytes } from './network-bytes.js'
 /** How often it is checked whether a sample is due, ms: with the tick of a resting master where the interval allows it. */
 const TICK_MS = 2_000
 const SHORT_TICK_MS = 1_000
+const MIB = 1024 ** 2
 
 export interface MachineMonitorOptions {
   /** The interval between samples, ms; 0: no samples. It may change at any time. */
   intervalMs: () => number
   /** The folder whose disk is measured; undefined: none is. */
   folder: string | undefined
+  /** The free space in the folder below which no recording starts, MiB. */
+  minFreeMib: number
 }
 
 /** Samples CPU, memory, disk and network of the machine for its metrics; in a container, CPU and memory of the host. */
@@ -27,7 +30,8 @@ export class MachineMonitor {
   #cpu = new CpuMeter(1)
   #cpuRatio: number | undefined
   #memoryRatio: number | undefined
-  #freeBytes: number | undefined
+  /** Of the disk, in bytes. */
+  #space: { free: number; size: number } | undefined
   #bytes: NetworkBytes | undefined
   /** The number of the interval of the last sample. A timer that is early or late delays no later sample. */
   #sampled: number | undefined
@@ -37,7 +41,17 @@ export class MachineMonitor {
     this.#options = options
     metrics.sampled('machine_cpu_ratio', 'CPU load of the machine in the last interval, 0 to 1', () => this.#cpuRatio)
     metrics.sampled('machine_memory_used_ratio', 'Used memory of the machine, 0 to 1', () => this.#memoryRatio)
-    metrics.sampled('machine_recording_disk_free_bytes', 'Free space on the disk of recordings', () => this.#freeBytes)
+    metrics.sampled(
+      'machine_recording_disk_free_bytes',
+      'Free space on the disk of recordings',
+      () => this.#space?.free,
+    )
+    metrics.sampled('machine_recording_disk_size_bytes', 'Size of the disk of recordings', () => this.#space?.size)
+    metrics.sampled(
+      'machine_recording_disk_min_free_bytes',
+      'Free space on the disk of recordings below which no recording starts',
+      () => this.#space && options.minFreeMib * MIB,
+    )
   }
 
   start(): void {
@@ -68,7 +82,8 @@ export class MachineMonitor {
   /** Old samples would look like the present load. */
   #forget(): void {
     this.#cpu = new CpuMeter(1)
-    this.#cpuRatio = this.#memoryRatio = this.#freeBytes = undefined
+    this.#cpuRatio = this.#memoryRatio = undefined
+    this.#space = undefined
     this.#sampled = undefined
   }
 
@@ -76,7 +91,7 @@ export class MachineMonitor {
     const { folder } = this.#options
     // The folder may not exist before the first recording.
     const disk = folder === undefined ? undefined : await statfs(folder).catch(() => undefined)
-    this.#freeBytes = disk && disk.bavail * disk.bsize
+    this.#space = disk && { free: disk.bavail * disk.bsize, size: disk.blocks * disk.bsize }
   }
 
   #sampleNetwork(): void {
