@@ -51,10 +51,17 @@ export const ALERT_CASES = {
     [s('placements_total', `${master},outcome="none"`)]: ['0+1x20', '7x20'],
     [s('placements_total', `${master},outcome="placed"`)]: ['0+1x20', '0+9x20'],
   }),
-  SessionServiceMediaNodeLost: values(CLUSTER, {
-    [s('sessions_moved_total', `${master},reason="nodeCrashed"`)]: ['0x12 3x8', '3x20'],
-    [s('sessions_moved_total', `${master},reason="mediaServerDisconnect"`)]: ['0x20', '0+1x20'],
-  }),
+  SessionServiceMediaNodeLost: [
+    values(CLUSTER, {
+      [s('sessions_moved_total', `${master},reason="nodeCrashed"`)]: ['0x12 3x8', '3x20'],
+      [s('sessions_moved_total', `${master},reason="mediaServerDisconnect"`)]: ['0x20', '0+1x20'],
+    }),
+    // A node without sessions, or sessions that end with their node.
+    values(CLUSTER, {
+      [s('media_nodes_lost_total', `${master},detected_by="end"`)]: ['0x12 1x8', '1x20'],
+      [s('sessions_moved_total', `${master},reason="nodeCrashed"`)]: ['0x20', '0x20'],
+    }),
+  ],
   SessionServiceMediaNodeCrashLoop: gauge(CLUSTER, s('media_nodes_backed_off'), 1, 0),
   SessionServiceJoinFailures: [
     values(CLUSTER, { [failed('NO_CAPACITY')]: ['0+6x20', '0+4x20'], [joined]: ['0+94x20', '0+96x20'] }),

@@ -64,11 +64,12 @@ export const CLUSTER_ALERTS = [
   },
   {
     name: 'SessionServiceMediaNodeLost',
-    expr: 'sum by (cluster) (increase(session_service_sessions_moved_total{reason="nodeCrashed"}[10m])) > 0',
+    // The master that recorded the loss may have ended before a scrape; the others have moved the sessions then.
+    expr: 'sum by (cluster) (increase(session_service_media_nodes_lost_total[10m])) > 0 or sum by (cluster) (increase(session_service_sessions_moved_total{reason="nodeCrashed"}[10m])) > 0',
     severity: 'warning',
-    summary: 'Sessions were moved after the loss of a media node',
+    summary: 'A media node was lost',
     meaning:
-      'A node was silent for 3 s or ended. Masters moved its sessions; participants saw an interruption of some seconds.',
+      'A node was silent for 3 s or ended. Masters moved its sessions, and participants saw an interruption of some seconds; with `SERVICE_PRO_SESSION_RECOVERY=false` the sessions ended.',
     look: 'Events `nodeCrashed`, the log and the machine of the node: out of memory, network to the bus, restart of the machine.',
     act: 'Correct the cause on the machine. Recordings continue on other nodes; check that they become `ready`.',
   },
