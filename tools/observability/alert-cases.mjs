@@ -97,6 +97,15 @@ export const ALERT_CASES = {
     [queue('cdr')]: ['0x20', '900x20'],
   }),
   SessionServiceWebhookDead: gauge(CLUSTER, s('webhook_dead'), 1, 0),
+  SessionServiceQueueDelayed: values(
+    { ...CLUSTER, queue: 'cdr' },
+    {
+      [queue('cdr')]: ['301x20', '299x20'],
+      [queue('eviction')]: ['0x20', '0x20'],
+      [queue('webhook')]: ['900x20', '900x20'],
+      [queue('finalizing')]: ['900x20', '900x20'],
+    },
+  ),
   SessionServiceConfigurationRolledBack: values(CLUSTER, {
     [s('configuration_rollbacks_total')]: ['0x5 1x15', '1x20'],
   }),

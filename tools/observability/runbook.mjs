@@ -9,9 +9,11 @@ This page is generated from \`tools/observability/alerts\`.
 
 const code = (text) => `\`\`\`promql\n${text}\n\`\`\``
 
-/** The series that an alert shows belong to a process or to the whole cluster. */
+/** The series that an alert shows belong to a process, to a queue or to the whole cluster. */
 function entry({ name, expr, for: duration, severity, summary, meaning, look, act }) {
-  const title = summary.replaceAll('{{ $labels.instance }}', 'the instance')
+  const title = summary
+    .replaceAll('{{ $labels.instance }}', 'the instance')
+    .replaceAll('the queue `{{ $labels.queue }}`', 'a queue')
   return [
     `## ${name}`,
     `${title[0].toUpperCase()}${title.slice(1)} (${severity}${duration ? `, for ${duration}` : ''}).`,

@@ -164,6 +164,18 @@ export const CLUSTER_ALERTS = [
     act: 'Correct the receiver, then deliver the dead letters again or delete them.',
   },
   {
+    name: 'SessionServiceQueueDelayed',
+    // The two others have alerts of their own.
+    expr: 'max by (cluster, queue) (session_service_cluster_queue_age_seconds{queue!~"webhook|finalizing"}) > 300',
+    for: '5m',
+    severity: 'warning',
+    summary: 'An entry of the queue `{{ $labels.queue }}` waits for more than five minutes',
+    meaning:
+      'Masters cannot write call records (`cdr`), the history of sessions (`history`) or to the search server (`search`), cannot remove files of recordings (`removal`), or do not report transcripts (`transcript`) or evict participants (`eviction`). The entries stay in the database, which grows.',
+    look: 'Log lines of masters with `will retry` or `scheduled job failed`; free space and rights of the volume of `SERVICE_CDR_PATH`; search server and object storage.',
+    act: "Correct the volume, the server or the storage. Masters retry by themselves. Entries of a consumer that was switched off (`SERVICE_CDR`, `SERVICE_PRO_SEARCH`) stay: switch it on again, or delete them (`DELETE FROM outbox WHERE consumer = 'cdr'`).",
+  },
+  {
     name: 'SessionServiceConfigurationRolledBack',
     expr: 'sum by (cluster) (increase(session_service_configuration_rollbacks_total[1h])) > 0',
     severity: 'warning',
