@@ -33,6 +33,8 @@ interface DeletedRow extends EventParticipant {
   streamIds: string[]
   /** Its session has participants other than cameras and those that are deleted with it. */
   hasOthers: boolean
+  /** It was the last camera of a session without other participants. */
+  isLastCamera: boolean
 }
 
 const DELETE = new KeyedStatement<DeletedRow>(
@@ -50,7 +52,9 @@ const DELETE = new KeyedStatement<DeletedRow>(
          ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = d.id ORDER BY p.created_at, p.id) AS "streamIds",
          EXISTS (SELECT 1 FROM connection k
                  WHERE k.session_id = d.session_id AND k.status = 'active' AND k.type = 'WEBRTC'
-                   AND k.id NOT IN (SELECT id FROM deleted)) AS "hasOthers"
+                   AND k.id NOT IN (SELECT id FROM deleted)) AS "hasOthers",
+         d.type = 'IPCAM' AND NOT EXISTS (SELECT 1 FROM connection k
+           WHERE k.session_id = d.session_id AND k.status = 'active' AND k.id NOT IN (SELECT id FROM deleted)) AS "isLastCamera"
   FROM deleted d ORDER BY d.nth`,
 )
 
@@ -101,6 +105,7 @@ export class DepartureRepository {
       const departed = leaverEvents(leaversOf(participants, items), sessions, links, this.clock.now())
       const last = lastOfSessions(deleted)
       const ended = await this.emptySessions.end(manager, record, emptiedBy(last, sessions, items), departed)
+      await this.emptySessions.stay(manager, desertedOf(deleted, sessions))
       const results: (RemovedConnection | 'gone')[] = items.map(() => 'gone')
       for (const row of deleted) {
         const session = sessions.get(row.sessionId)
@@ -155,3 +160,10 @@ function lastOfSessions(deleted: readonly DeletedRow[]): DeletedRow[] {
   )
   return [...new Map(leavers.map((row) => [row.sessionId, row])).values()]
 }
+
+/** The uses of sessions that stay without participants. */
+const desertedOf = (deleted: readonly DeletedRow[], sessions: ReadonlyMap<string, LockedSession>): string[] =>
+  deleted.flatMap(({ isLastCamera, sessionId }) => {
+    const session = isLastCamera && sessions.get(sessionId)
+    return session ? [session.uniqueSessionId] : []
+  })

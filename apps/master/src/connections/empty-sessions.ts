@@ -63,6 +63,11 @@ export class EmptySessions {
     )
   }
 
+  /** Notifies the hooks of sessions that their last cameras have left, and that stay. */
+  async stay(manager: EntityManager, uniqueSessionIds: readonly string[]): Promise<void> {
+    if (uniqueSessionIds.length > 0) await this.endHooks.deserted(manager, uniqueSessionIds)
+  }
+
   async #withoutKept(manager: EntityManager, empty: readonly EmptySession[]): Promise<Ending[]> {
     const emptied = empty.map(({ session: { uniqueSessionId }, reason }) => ({ uniqueSessionId, reason }))
     const kept = await this.endHooks.keep(manager, emptied)

@@ -33,6 +33,8 @@ export interface EndedWithSession {
 export interface SessionEndHandler {
   /** Returns the sessions that stay after their last participants have left. */
   keep?(manager: EntityManager, emptied: readonly EmptiedSession[]): Promise<ReadonlySet<string>>
+  /** The last cameras have left sessions without other participants; the sessions stay. */
+  deserted?(manager: EntityManager, uniqueSessionIds: readonly string[]): Promise<void>
   /** Ends the feature's part of the sessions, in the transaction that deletes them. */
   end?(
     manager: EntityManager,
@@ -65,6 +67,10 @@ export class SessionEndHooks implements OnModuleInit {
       for (const id of (await handler.keep?.(manager, others)) ?? []) kept.add(id)
     }
     return kept
+  }
+
+  async deserted(manager: EntityManager, uniqueSessionIds: readonly string[]): Promise<void> {
+    for (const handler of this.#handlers) await handler.deserted?.(manager, uniqueSessionIds)
   }
 
   /** The effects on all features, for each of the sessions. */

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ServiceError } from '@session-service/contract'
+import { type ConnectionView, ServiceError } from '@session-service/contract'
 import { ServiceApi, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { PATIENCE_MS, RecordingTestbed, TEST_MS } from '../fixtures/recording-testbed.js'
@@ -17,9 +17,11 @@ afterAll(() => testbed.close())
 afterEach(() => testbed.reset())
 
 /** A camera publishes a stream in the session. */
-async function addCamera(id: string): Promise<void> {
+async function addCamera(id: string): Promise<string> {
   const camera = { type: 'IPCAM', rtspUri: 'rtsp://192.0.2.7/1' }
-  expect((await testbed.stack.rest('POST', `/sessions/${id}/connection`, camera)).status).toBe(200)
+  const { status, body } = await testbed.stack.rest('POST', `/sessions/${id}/connection`, camera)
+  expect(status).toBe(200)
+  return (body as ConnectionView).id
 }
 
 async function dueOf(id: string): Promise<unknown> {
@@ -34,6 +36,17 @@ describe('a session without clients', () => {
     await testbed.becomes(session.id, 'started')
     await testbed.stack.api.deleteSession(session.id)
     await testbed.becomes(session.id, 'ready')
+  })
+
+  it('is recorded with the mode ALWAYS until its last camera leaves', async () => {
+    const session = await testbed.stack.api.createSession({ recordingMode: 'ALWAYS' })
+    const [first, last] = [await addCamera(session.id), await addCamera(session.id)]
+    await testbed.becomes(session.id, 'started')
+    await testbed.stack.api.deleteConnection(session.id, first)
+    expect(await dueOf(session.id)).toBeNull()
+    await testbed.stack.api.deleteConnection(session.id, last)
+    await testbed.becomes(session.id, 'ready')
+    await testbed.expectEvents(session.id, 'started -', 'stopped automaticStop', 'ready automaticStop')
   })
 
   it('can be recorded by request while a camera publishes, without an automatic stop', async () => {

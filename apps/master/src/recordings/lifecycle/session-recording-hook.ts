@@ -26,6 +26,10 @@ const KEEP = new KeyedStatement<{ uniqueSessionId: string }>(
     WHERE unique_session_id ${is} AND status IN ('starting', 'started') AND NOT is_automatic
     RETURNING unique_session_id AS "uniqueSessionId"`,
 )
+const STOP_AUTOMATIC = new KeyedStatement(
+  (is) => `UPDATE recording SET autostop_at = clock_timestamp()
+    WHERE unique_session_id ${is} AND status IN ('starting', 'started') AND is_automatic`,
+)
 const STOP = new KeyedStatement<RecordingRow>(
   (is) => `UPDATE recording r
     SET status = 'stopped', stop_reason = e.reason, autostop_at = NULL, changed_at = clock_timestamp()
@@ -58,6 +62,11 @@ export class SessionRecordingHook implements SessionEndHandler {
     const ids = waiting.map(({ uniqueSessionId }) => uniqueSessionId)
     const kept = await KEEP.rows(manager, ids, seconds)
     return new Set(kept.map(({ uniqueSessionId }) => uniqueSessionId))
+  }
+
+  /** The recording of the mode ALWAYS lasts until the last participant leaves. */
+  async deserted(manager: EntityManager, uniqueSessionIds: readonly string[]): Promise<void> {
+    if (this.config.SERVICE_RECORDING) await STOP_AUTOMATIC.rows(manager, uniqueSessionIds)
   }
 
   /**
