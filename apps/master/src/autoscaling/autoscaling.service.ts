@@ -1,3 +1,4 @@
+import type { MediaNodeStatus } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { Job, type JobRun } from '../platform/jobs/job.js'
@@ -198,13 +199,14 @@ export class AutoscalingService implements OnModuleDestroy {
   /** Applies the outcome of completed launches to the back-off. */
   #updateBackoff(fleet: readonly FleetNode[], now: number): void {
     const statuses = new Map(fleet.map(({ row }) => [row.id, row.status]))
+    const ended: (MediaNodeStatus | undefined)[] = []
     for (const id of this.#launching) {
       const status = statuses.get(id)
       if (status === 'launching' || status === 'canceled') continue
       this.#launching.delete(id)
-      if (status === 'failed') this.#backoff.failed(now)
-      if (status === 'running') this.#backoff.succeeded()
+      ended.push(status)
     }
+    this.#backoff.ended(ended, now)
   }
 
   /**

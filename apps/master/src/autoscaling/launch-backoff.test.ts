@@ -7,7 +7,7 @@ function attempts(intervals: number): number[] {
   const backoff = new LaunchBackoff(EVERY_MS)
   return Array.from({ length: intervals }, (_, index) => index).filter((index) => {
     if (!backoff.mayLaunch(index * EVERY_MS)) return false
-    backoff.failed(index * EVERY_MS)
+    backoff.ended(['failed'], index * EVERY_MS)
     return true
   })
 }
@@ -18,8 +18,18 @@ it('K14: retries failing launches once per interval at first, then with exponent
 
 it('resets the back-off after a success', () => {
   const backoff = new LaunchBackoff(EVERY_MS)
-  for (let now = 0; now < 5; now++) backoff.failed(now)
+  for (let now = 0; now < 5; now++) backoff.ended(['failed'], now)
   expect(backoff.mayLaunch(EVERY_MS)).toBe(false)
-  backoff.succeeded()
+  backoff.ended(['failed', 'running', undefined], EVERY_MS)
   expect(backoff.mayLaunch(EVERY_MS)).toBe(true)
+})
+
+it('counts the failures of launches that ended together once', () => {
+  const backoff = new LaunchBackoff(EVERY_MS)
+  const failed = Array.from({ length: 8 }, () => 'failed' as const)
+  for (const now of [0, 1]) {
+    backoff.ended(failed, now * EVERY_MS)
+    backoff.ended([undefined], now * EVERY_MS)
+    expect(backoff.mayLaunch((now + 1) * EVERY_MS)).toBe(true)
+  }
 })

@@ -1,3 +1,5 @@
+import type { MediaNodeStatus } from '@session-service/contract'
+
 /** This many consecutive failures are retried at the next interval; then each failure doubles the delay. */
 const IMMEDIATE_RETRIES = 3
 const MAX_DOUBLINGS = 6
@@ -9,13 +11,13 @@ export class LaunchBackoff {
 
   constructor(private readonly intervalMs: number) {}
 
-  failed(now: number): void {
-    this.#failures++
-    this.#failedAt = now
-  }
-
-  succeeded(): void {
-    this.#failures = 0
+  /** The launches of one attempt that have ended: several failures count once, and not beside a success. */
+  ended(statuses: readonly (MediaNodeStatus | undefined)[], now: number): void {
+    if (statuses.includes('running')) this.#failures = 0
+    else if (statuses.includes('failed')) {
+      this.#failures++
+      this.#failedAt = now
+    }
   }
 
   /** Called once per interval; `now` in monotonic ms. */

@@ -102,8 +102,7 @@ export class NodeRollService implements OnModuleDestroy {
   #updateBackoff(fleet: readonly FleetNode[], now: number): void {
     const status = fleet.find(({ row }) => row.id === this.#surge)?.row.status
     if (this.#surge === undefined || status === 'launching') return
-    if (status === 'running') this.#backoff.succeeded()
-    else this.#backoff.failed(now)
+    this.#backoff.ended([status === 'running' ? 'running' : 'failed'], now)
     this.#surge = undefined
   }
 
