@@ -59,5 +59,7 @@ export function arrivalsBetween(before: LinkSample, after: LinkSample): Arrivals
     lost += Math.max(0, missing - (former?.lost ?? 0))
   }
   const { jitterMs, isConnected } = after
-  return { received, lost, jitterMs, isConnected, isActive: before.isActive && after.isActive }
+  // New tracks may still wait for their connection.
+  const hasFormer = before.counted.size === 0 || [...after.counted.keys()].some((ssrc) => before.counted.has(ssrc))
+  return { received, lost, jitterMs, isConnected, isActive: before.isActive && after.isActive && hasFormer }
 }

@@ -1,0 +1,19 @@
+import { expect, it } from '@jest/globals'
+import { arrivalsBetween, type LinkSample } from './link-sample.js'
+
+const sample = (packets: Record<number, number>): LinkSample => ({
+  counted: new Map(Object.entries(packets).map(([ssrc, count]) => [Number(ssrc), { packets: count, lost: 0 }])),
+  jitterMs: 1,
+  isConnected: true,
+  isActive: true,
+})
+
+it.each([
+  ['a track that still sends', { 1: 10 }, { 1: 30 }, { received: 20, isActive: true }],
+  ['a track that sends nothing more', { 1: 10 }, { 1: 10 }, { received: 0, isActive: true }],
+  ['a new track that has sent nothing so far', { 1: 10 }, {}, { received: 0, isActive: false }],
+  ['a new track', { 1: 10 }, { 2: 5 }, { received: 5, isActive: false }],
+  ['a track that has never sent', {}, {}, { received: 0, isActive: true }],
+])('%s has these arrivals', (_, before, after, arrivals) => {
+  expect(arrivalsBetween(sample(before), sample(after))).toMatchObject(arrivals)
+})
