@@ -33,8 +33,9 @@ export class FilteredStream {
 
   /** Forwards its track as soon as it has media; the former filter is in force until then. */
   async apply(filter: StreamFilter): Promise<void> {
-    this.#next?.close(superseded())
+    const starting = this.#next
     this.#next = filter
+    starting?.close(superseded())
     await filter.ready
     const { track } = filter
     if (this.#next !== filter || filter.isClosed || !track) throw superseded()
@@ -50,6 +51,11 @@ export class FilteredStream {
     this.filter(filterId)
     this.#next?.close(superseded())
     this.#next = undefined
+    this.end()
+  }
+
+  /** Forwards the published tracks again, also when the filter in force has lost its input. */
+  end(): void {
     const former = this.#current
     this.#end()
     former?.retire()

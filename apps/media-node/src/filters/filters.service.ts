@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { NodeConfig } from '@session-service/config'
 import {
   FILTER_EVENT_DATA_MAX_LENGTH,
+  type ErrorCode,
   ServiceError,
   type AppliedFilter,
   type MediaKind,
@@ -65,8 +66,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
 
   begin(stream: Stream, filter: AppliedFilter): void {
     this.#apply(stream, filter).catch((error: unknown) => {
-      const isReplaced = error instanceof ServiceError && error.code === 'CONFLICT'
-      if (!isReplaced) this.#reportEnd(stream, filter, (error as Error).message)
+      if (!isReplaced(error)) this.#reportEnd(stream, filter, (error as Error).message)
     })
   }
 
@@ -79,9 +79,9 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     if (!program || !filtered || !former || !source || former.takes(source)) return
     const opened = this.#start(program, stream, former.filter, source)
     filtered.apply(opened).catch((error: unknown) => {
-      // It was removed, or replaced by another one.
-      if (filtered.latest !== former) return
-      filtered.remove(former.filterId)
+      // It was removed, or another one or other media replaced it.
+      if (isReplaced(error) || hasLostInput(error)) return
+      filtered.end()
       this.#reportEnd(stream, former.filter, (error as Error).message)
     })
   }
@@ -187,3 +187,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     void this.reports.send(fact).catch(() => undefined)
   }
 }
+
+const hasCode = (error: unknown, code: ErrorCode): boolean => error instanceof ServiceError && error.code === code
+const isReplaced = (error: unknown): boolean => hasCode(error, 'CONFLICT')
+const hasLostInput = (error: unknown): boolean => hasCode(error, 'NOT_FOUND')

@@ -85,6 +85,23 @@ it('a filter of replaced tracks stays in force: receivers never see the new pict
   expect(testbed.reported('filterEnded')).toEqual([])
 })
 
+it('a filter whose input is replaced while it starts comes into force, and can be removed', async () => {
+  const publisher = await testbed.publish({ video: 'color=white:size=320x180:rate=25' })
+  const { stream } = publisher
+  const options = { image: await pngOf('red'), x: 0, y: 0, width: 0.5, height: 0.5 }
+  const filter = testbed.filter('ImageOverlayFilter', options)
+  const applying = testbed.filters.applyFilter({ ...testbed.ref(stream), filter })
+  await until('the program runs', () => testbed.processors().length > 0)
+  await publisher.replaceMedia({ video: 'color=lime:size=320x180:rate=25' })
+  testbed.filters.inputReplaced(stream)
+  await applying
+  const viewer = await testbed.view(stream)
+  await viewer.shows('300 030', [0.2, 0.2], [0.8, 0.8])
+  await testbed.filters.removeFilter({ ...testbed.ref(stream), filterId: filter.filterId })
+  await viewer.shows('030 030', [0.2, 0.2], [0.8, 0.8])
+  expect(testbed.reported('filterEnded')).toEqual([])
+})
+
 it('an individual recording of a filtered stream is the filtered picture', async () => {
   const { stream, options } = await publishWith('blue')
   await testbed.apply(stream, 'ImageOverlayFilter', options)

@@ -51,10 +51,11 @@ export class StreamFilter {
     this.ready = this.#start().then(
       () => void (this.#isReady = true),
       (error: unknown) => {
+        const reason = this.#closeReason ?? error
         this.close()
         // What was opened after it was closed.
         this.#release()
-        throw error
+        throw reason
       },
     )
     this.ready.catch(() => undefined)
