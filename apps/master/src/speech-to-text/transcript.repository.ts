@@ -39,12 +39,12 @@ export class TranscriptRepository {
 
   /** Stores a sentence; one whose id is stored already has no effect. Hand-written for the conflict and the speaker. */
   async insert(id: string, uniqueSessionId: string, sentence: TranscriptSentence): Promise<void> {
-    const { connectionId, streamId, lang, text, timestamp, endTime, words } = sentence
+    const { connectionId, streamId, lang, text, timestamp, endTime, words, clientData = '' } = sentence
     await execute(
       this.dataSource,
       `INSERT INTO transcript_sentence (id, session_id, unique_session_id, connection_id, client_data, stream_id, lang,
          text, search, start_time, end_time, words)
-       VALUES ($1, $2, $3, $4, coalesce((SELECT client_data FROM connection WHERE id = $4), ''), $5, $6,
+       VALUES ($1, $2, $3, $4, coalesce((SELECT client_data FROM connection WHERE id = $4), $11), $5, $6,
          $7, to_tsvector('${CONFIGURATION}', $7), $8, $9, $10::jsonb)
        ON CONFLICT (id) DO NOTHING`,
       [
@@ -58,6 +58,7 @@ export class TranscriptRepository {
         Math.round(timestamp),
         endTime === undefined ? null : Math.round(endTime),
         words ? JSON.stringify(words) : null,
+        clientData,
       ],
     )
   }

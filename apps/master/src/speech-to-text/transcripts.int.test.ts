@@ -120,6 +120,9 @@ describe('the transcript of a session', () => {
     expect(await stack.api.getTranscriptText(id)).toBe(
       '[00:00:01] Alice: hello everyone\n[00:00:03] con_B: hello alice\n',
     )
+    const lastWords = { connectionId, clientData: 'Alice', timestamp: createdAt + 4_000 }
+    await report(`${id}_${createdAt}`, sentence('bye', 0, lastWords))
+    expect(await stack.api.getTranscriptText(id)).toContain('[00:00:04] Alice: bye\n')
     const { headers } = await stack.rest('GET', `/sessions/${id}/transcript.vtt`)
     expect(headers.get('content-type')).toBe('text/vtt; charset=utf-8')
   })

@@ -66,18 +66,20 @@ describeEngines('captions with $name', (tested) => {
     'the transcript has each sentence once, also the last words of a participant that leaves while it speaks',
     async () => {
       const { roomId, pub } = await captions.room(['sub', 'other'])
+      Object.assign(captions.stack.peer(roomId, 'pub').metadata, { clientData: 'Ada' })
       await captions.subscribe(roomId, 'sub', { transcripts: true })
       await captions.subscribe(roomId, 'other')
       const said = await pub.say([HEAR], 1)
       await captions.recognized(roomId)
       await pub.say([HELLO], 0.1)
       await pub.leave()
-      const texts = () => captions.sentences.filter((each) => each.roomId === roomId).map(({ message }) => message.text)
+      const spoken = () => captions.sentences.filter((each) => each.roomId === roomId).map(({ message }) => message)
+      const texts = () => spoken().map(({ text }) => text)
       await until('the last words are reported', () => texts().length >= 2, 30_000)
       expect(wordErrorRate(said[0]!.text, texts()[0]!)).toBeLessThanOrEqual(0.25)
       expect(wordErrorRate(HELLO, texts()[1]!)).toBeLessThanOrEqual(0.4)
       await until('no stream is left', () => captions.service.streams === 0)
-      expect(texts()).toHaveLength(2)
+      expect(spoken().map(({ clientData }) => clientData)).toEqual(['Ada', 'Ada'])
     },
     LONG_MS,
   )

@@ -1,4 +1,4 @@
-import type { SpeechToTextMessage } from '@session-service/contract'
+import type { SpeechToTextMessage, TranscriptSentence } from '@session-service/contract'
 import { serviceClock } from '@session-service/server-kit'
 import type { SpeechResult } from '@session-service/speech'
 import type { Room } from '../rooms/room.js'
@@ -18,7 +18,7 @@ interface PublisherSpeechOptions {
   slot: ModelSlot
   metrics: SpeechMetrics
   /** A sentence for the transcript of the session. */
-  onSentence: (message: SpeechToTextMessage) => void
+  onSentence: (sentence: TranscriptSentence) => void
   /** A stream is not recognized any more although it goes on. */
   onFailed: (speech: PublisherSpeech, reason: string) => void
 }
@@ -114,7 +114,7 @@ export class PublisherSpeech {
     const toUtc = (seconds: number): number => serviceClock.at(startedAt + seconds * 1_000)
     const message = speechMessage(result, { connectionId, streamId: stream.id, lang }, toUtc)
     if (isReceived) room.report({ kind: 'speechToText', to, message })
-    if (isTranscribed) onSentence(message)
+    if (isTranscribed) onSentence({ ...sentenceOf(message), clientData: stream.publisher.metadata.clientData })
   }
 
   /** The subscriptions to a publisher end when it leaves, before its last words are recognized. */
@@ -128,4 +128,9 @@ export class PublisherSpeech {
     if (this.transcription) return true
     return [...this.subscriptions].some((each) => each.isActive && each.isTranscribed)
   }
+}
+
+function sentenceOf(message: SpeechToTextMessage): TranscriptSentence {
+  const { connectionId, streamId, lang, text, timestamp, endTime, words } = message
+  return { connectionId, streamId, lang, text, timestamp, endTime, words }
 }

@@ -3,7 +3,7 @@ import {
   type MediaKind,
   type NodeCommandCall,
   type SpeechSettings,
-  type SpeechToTextMessage,
+  type TranscriptSentence,
 } from '@session-service/contract'
 import { sleep } from '@session-service/server-kit'
 import type { Room, RoomObserver } from '../rooms/room.js'
@@ -29,7 +29,7 @@ interface RoomSpeechOptions {
   room: Room
   models: LanguageModels
   metrics: SpeechMetrics
-  onSentence: (message: SpeechToTextMessage) => void
+  onSentence: (sentence: TranscriptSentence) => void
   /** The room is closed, or neither a subscription nor a transcription is left. */
   onEmpty: () => void
 }

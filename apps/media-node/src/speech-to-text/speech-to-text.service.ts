@@ -6,7 +6,7 @@ import {
   type NodeCommandCall,
   ServiceError,
   type Slots,
-  type SpeechToTextMessage,
+  type TranscriptSentence,
 } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import type { z } from 'zod'
@@ -143,7 +143,7 @@ export class SpeechToTextService implements Commands<SpeechToTextCommand>, OnMod
     const present = this.#rooms.get(room)
     if (present) return present
     const onEmpty = (): void => void this.#rooms.delete(room)
-    const onSentence = (message: SpeechToTextMessage): void => this.transcripts.send(room.id, message)
+    const onSentence = (sentence: TranscriptSentence): void => this.transcripts.send(room.id, sentence)
     const speech = new RoomSpeech({ room, models: this.#models, metrics: this.#metrics, onSentence, onEmpty })
     this.#rooms.set(room, speech)
     return speech

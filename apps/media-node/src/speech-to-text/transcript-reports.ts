@@ -1,5 +1,5 @@
 import { poll } from '@session-service/server-kit'
-import type { SpeechToTextMessage } from '@session-service/contract'
+import type { TranscriptSentence } from '@session-service/contract'
 import { Bus, ReportSender } from '@session-service/messaging'
 import { Injectable, type OnModuleDestroy } from '@nestjs/common'
 import { NodeIdentity } from '../node/identity.js'
@@ -20,8 +20,7 @@ export class TranscriptReports implements OnModuleDestroy {
   }
 
   /** Never rejects: a full queue is logged. */
-  send(roomId: string, { connectionId, streamId, lang, text, timestamp, endTime, words }: SpeechToTextMessage): void {
-    const sentence = { connectionId, streamId, lang, text, timestamp, endTime, words }
+  send(roomId: string, sentence: TranscriptSentence): void {
     void this.#reports.send({ kind: 'sentenceRecognized', roomId, sentence }).catch(() => undefined)
   }
 

@@ -32,5 +32,8 @@ export const LanguageModelState = z.object({
 export type LanguageModelState = z.infer<typeof LanguageModelState>
 
 /** A recognized sentence for the transcript of its session. */
-export const TranscriptSentence = SpeechToTextMessage.omit({ raw: true, reason: true })
+export const TranscriptSentence = SpeechToTextMessage.omit({ raw: true, reason: true }).extend({
+  /** Of the speaker, who may have left. Nodes of former versions do not send it. */
+  clientData: z.string().optional(),
+})
 export type TranscriptSentence = z.infer<typeof TranscriptSentence>
