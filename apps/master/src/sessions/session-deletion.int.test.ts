@@ -7,6 +7,7 @@ import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-
 import { EventLog } from '../events/event-log.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { poolOf } from '../platform/database/data-source.js'
 import { insertParticipants, insertSession } from './fixtures/rows.js'
 import { SessionDeletionRepository } from './session-deletion.repository.js'
 import { SessionEndHooks } from './session-end-hooks.js'
@@ -87,6 +88,26 @@ it('ends sessions with a hundred participants in one transaction, and larger one
   expect(new Set(['a_1', 'b_1', 'd_1'].map((key) => writers.get(key))).size).toBe(1)
   expect(writers.get('c_1')).not.toBe(writers.get('a_1'))
   expect(await remaining()).toEqual([])
+})
+
+it('ends large sessions of one moment in two transactions at a time', async () => {
+  const sizes = { d: 60, e: 101, f: 60, g: 101, h: 60 }
+  for (const [id, size] of Object.entries(sizes)) {
+    await insertSession(database, id)
+    await insertParticipants(database, id, ...Array.from({ length: size }, (_, nth) => `${id}_${nth}`))
+  }
+  const pool = poolOf(source)
+  let most = 0
+  const counting = {
+    end: () => {
+      most = Math.max(most, pool.totalCount - pool.idleCount)
+      return Promise.resolve(new Map())
+    },
+  } as unknown as SessionEndHooks
+  const large = new SessionDeletionRepository(new EventLog(source, {} as MasterConfig), counting, new ClusterClock())
+  const ended = await Promise.all(Object.keys(sizes).map((id) => large.delete(id, 'sessionClosedByServer')))
+  expect(ended.map((session) => session?.participants.length)).toEqual(Object.values(sizes))
+  expect(most).toBeLessThanOrEqual(2)
 })
 
 it('ends of the sessions of one moment those that meet their conditions', async () => {

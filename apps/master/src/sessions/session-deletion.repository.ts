@@ -173,13 +173,13 @@ export class SessionDeletionRepository {
 
   async #delete(by: Key, given: GivenDeletion): Promise<ClosedSession | undefined> {
     const deletion = deletionOf(given)
-    let outcome: Outcome | undefined = await this.#empty[by].add(deletion)
-    if (outcome === 'populated') outcome = await this.#populated[by].add(deletion)
-    if (outcome === 'populated') [outcome] = await this.#deleteAll(by, [deletion], Infinity)
+    let outcome = await this.#empty[by].add(deletion)
+    // Not each alone at once: many large sessions that end together would take all connections to the database.
+    while (outcome === 'populated') outcome = await this.#populated[by].add(deletion)
     return typeof outcome === 'object' ? outcome : undefined
   }
 
-  /** Of several sessions only as many as have `most` participants together. */
+  /** Of several sessions only as many as have `most` participants together, and at least the first unless `most` is 0. */
   #deleteAll(by: Key, deletions: Deletion[], most: number, options: TransactionOptions = {}): Promise<Outcome[]> {
     return this.events.transaction(async (manager, record) => {
       const endings = await this.#lock(manager, by, deletions)
@@ -225,9 +225,12 @@ export class SessionDeletionRepository {
   }
 }
 
-/** The sessions in their order, without those that would make the number of participants exceed `most`. */
+/**
+ * The sessions in their order, without those that would make the number of participants exceed `most`. The first is one of
+ * them however many it has, unless `most` is 0.
+ */
 function withParticipants(endings: readonly Ending[], most: number): Ending[] {
-  let left = most
+  let left = most && Math.max(most, endings[0]?.participants.length ?? 0)
   return endings.filter(({ participants }) => {
     if (participants.length > left) return false
     left -= participants.length
