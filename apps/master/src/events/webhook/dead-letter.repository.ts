@@ -10,6 +10,7 @@ const MAX_DEAD_LETTERS = 1_000
 /** Dead letters that one statement changes. */
 const BATCH = 10_000
 const PURGE_EVERY_MS = 3_600_000
+const IS_OLD = `dead_at < clock_timestamp() - $1 * interval '1 day'`
 
 /** Events that were given up. */
 @Injectable()
@@ -63,7 +64,9 @@ export class DeadLetterRepository {
 
   /**
    * Hand-written, because a statement for all dead letters could take longer than its time-out. An array, because Postgres
-   * may look for the rows of a subquery again for each row of the table, after statistics of a queue that was filled.
+   * may look for the rows of a subquery again for each row of the table, after statistics of a queue that was filled. The
+   * condition is repeated for the row itself, which Postgres checks again after it has waited for another change of it, in a
+   * form that no index has: the row is found by its position.
    */
   async #inBatches(
     change: string,
@@ -74,9 +77,8 @@ export class DeadLetterRepository {
       changed = await execute(
         this.dataSource,
         `${change} WHERE position = ANY(ARRAY(
-           SELECT position FROM outbox
-           WHERE dead_at < clock_timestamp() - $1 * interval '1 day' AND ($2::text IS NULL OR id = $2)
-           ORDER BY dead_at, position LIMIT $3))`,
+           SELECT position FROM outbox WHERE ${IS_OLD} AND ($2::text IS NULL OR id = $2)
+           ORDER BY dead_at, position LIMIT $3)) AND coalesce(${IS_OLD}, false)`,
         [olderThanDays, id ?? null, BATCH],
       )
       total += changed

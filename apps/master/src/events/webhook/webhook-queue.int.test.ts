@@ -2,6 +2,7 @@ import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../../platform/config/configuration.module.js'
+import { untilLocked } from '../../app/fixtures/lock-waits.js'
 import { type MasterDatabase, openMasterDatabase } from '../../app/fixtures/master-database.js'
 import { sessionDestroyed, signalSent } from '../event-drafts.js'
 import { EventLog } from '../event-log.js'
@@ -185,4 +186,22 @@ it('replays and deletes more dead letters than one statement changes, also with 
   await database.query(`UPDATE outbox SET dead_at = clock_timestamp() - interval '2 days'`)
   expect(await letters.purge({ olderThanDays: 1 })).toBe(20_001)
   expect(await queue.counts()).toEqual({ pending: 0, dead: 0 })
+})
+
+it('a deletion of dead letters leaves one that is being replayed', async () => {
+  await database.query('DELETE FROM outbox')
+  const [replayed] = [await record('room'), await record('room')]
+  await database.query(`UPDATE outbox SET dead_at = clock_timestamp() - interval '1 day'`)
+  const holder = dataSource.createQueryRunner()
+  await holder.startTransaction()
+  try {
+    await holder.query('UPDATE outbox SET dead_at = NULL WHERE id = $1', [replayed])
+    const purged = letters.purge()
+    await untilLocked('the deletion waits for the replay', database)
+    await holder.commitTransaction()
+    expect(await purged).toBe(1)
+  } finally {
+    await holder.release()
+  }
+  expect(await database.query('SELECT id FROM outbox')).toEqual([{ id: replayed }])
 })
