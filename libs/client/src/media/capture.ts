@@ -71,6 +71,9 @@ export function mediaErrorOf(cause: unknown, screen: boolean): MediaError {
   return new MediaError(actual, TEXTS[actual], { cause })
 }
 
+/** Tests for the error of a device that another user of it, such as an own track, may occupy. */
+export const isInUse = (error: unknown): boolean => error instanceof MediaError && error.code === 'DEVICE_IN_USE'
+
 const RESOLUTION = /^(\d{1,5})x(\d{1,5})$/
 
 /** Throws a `TypeError` for a malformed resolution. */

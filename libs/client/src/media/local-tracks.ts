@@ -51,6 +51,15 @@ export class LocalTracks {
     if (track) track.enabled = active
   }
 
+  /** Stops a track that the library opened. Returns its device: the id, or true when the browser does not report it. */
+  stopOpened(kind: MediaKind): string | true | undefined {
+    const held = this.#held.get(kind)
+    if (!held?.opened || held.track.readyState === 'ended') return undefined
+    const { deviceId } = held.track.getSettings()
+    held.track.stop()
+    return deviceId || true
+  }
+
   close(): void {
     for (const kind of this.kinds) this.#release(kind)
   }

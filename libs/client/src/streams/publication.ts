@@ -94,7 +94,11 @@ export class Publication {
   /** Replaces the track of its kind. Waits for the browser alone, so that the caller can mute the new track at once. */
   async replace(kind: MediaKind, track: MediaStreamTrack): Promise<void> {
     // Without a producer, `mediaLost` sends the new track later.
-    await this.#producers.get(kind)?.replaceTrack({ track })
+    const producer = this.#producers.get(kind)
+    if (!producer) return
+    // A browser never settles a replacement whose connection it closes.
+    const closed = new Promise<void>((resolve) => producer.observer.once('close', resolve))
+    await Promise.race([producer.replaceTrack({ track }), closed])
   }
 
   /**

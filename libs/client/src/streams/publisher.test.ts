@@ -3,7 +3,7 @@ import { deferred } from '../platform/deferred.js'
 import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { until } from '../fixtures/manual-clock.js'
 import { StubTrack, stubTrack } from '../fixtures/stub-engine.js'
-import type { Publisher } from './publisher.js'
+import { Publisher } from './publisher.js'
 
 describe('a publisher that switches to another camera', () => {
   let testbed: ParticipantTestbed
@@ -55,6 +55,131 @@ describe('a publisher that switches to another camera', () => {
     expect(track.readyState).toBe('ended')
     expect(publisher.mediaStream.getTracks()).not.toContain(track)
   })
+})
+
+describe('a publisher on a phone that opens one camera at a time', () => {
+  let testbed: ParticipantTestbed
+  let publisher: Publisher
+  /** The tracks that were opened, by the id of their camera. */
+  let opened: Map<string, StubTrack>
+  /** The requested cameras, oldest first. */
+  let requested: string[] = []
+  /** The ids of cameras that cannot be opened. */
+  let broken: Set<string>
+  let onRequest: () => void
+
+  class Camera extends StubTrack {
+    constructor(readonly deviceId: string) {
+      super('video')
+    }
+    override getSettings(): MediaTrackSettings {
+      return { ...super.getSettings(), deviceId: this.deviceId }
+    }
+  }
+  const busy = (): Error => Object.assign(new Error('Could not start video source'), { name: 'NotReadableError' })
+  const open = async (deviceId: string): Promise<MediaStreamTrack> => {
+    requested.push(deviceId)
+    onRequest()
+    // The browser asks the device.
+    await new Promise((resolve) => setImmediate(resolve))
+    const isUsed = [...opened.values()].some(({ readyState }) => readyState === 'live')
+    if (isUsed || broken.has(deviceId)) throw busy()
+    const track = new Camera(deviceId)
+    opened.set(deviceId, track)
+    return track as unknown as MediaStreamTrack
+  }
+  const publish = async (isOpened = true): Promise<void> => {
+    publisher = new Publisher([{ track: await open('front'), opened: isOpened }], {}, testbed.clock)
+    await testbed.participant.publish(publisher)
+    requested = []
+  }
+  const shown = (): unknown => publisher.mediaStream.getTracks()
+  const live = (): string[] => [...opened].filter(([, { readyState }]) => readyState === 'live').map(([id]) => id)
+
+  beforeEach(async () => {
+    testbed = await ParticipantTestbed.join()
+    opened = new Map()
+    broken = new Set()
+    onRequest = () => {}
+    const getUserMedia = async ({ video }: { video: { deviceId: { exact: string } } }) => {
+      const track = await open(video.deviceId.exact)
+      return { getTracks: () => [track] }
+    }
+    Object.defineProperty(navigator, 'mediaDevices', { value: { getUserMedia }, configurable: true })
+  })
+  afterEach(async () => {
+    Reflect.deleteProperty(navigator, 'mediaDevices')
+    await testbed.stop()
+  })
+
+  it('stops the former camera before it opens another one', async () => {
+    await publish()
+    await publisher.useDevice('video', 'rear')
+    expect(requested).toEqual(['rear', 'rear'])
+    expect(live()).toEqual(['rear'])
+    expect(shown()).toEqual([opened.get('rear')])
+    expect(publisher.stream?.videoActive).toBe(true)
+  })
+
+  it('opens the former camera again when the other one cannot be opened either', async () => {
+    await publish()
+    broken.add('rear')
+    await expect(publisher.useDevice('video', 'rear')).rejects.toMatchObject({ code: 'DEVICE_IN_USE' })
+    expect(requested).toEqual(['rear', 'rear', 'front'])
+    expect(shown()).toEqual([opened.get('front')])
+    expect(live()).toEqual(['front'])
+  })
+
+  it('reports that its camera has ended when no camera can be opened', async () => {
+    await publish()
+    const ended: string[] = []
+    publisher.on('trackEnded', ({ kind }) => ended.push(kind))
+    for (const each of ['front', 'rear']) broken.add(each)
+    await expect(publisher.useDevice('video', 'rear')).rejects.toMatchObject({ code: 'DEVICE_IN_USE' })
+    expect(ended).toEqual(['video'])
+    await until('the change', () => publisher.stream?.videoActive === false)
+    broken.clear()
+    await publisher.useDevice('video', 'rear')
+    expect(publisher.stream?.videoActive).toBe(true)
+  })
+
+  it('does not stop a track of the application', async () => {
+    await publish(false)
+    await expect(publisher.useDevice('video', 'rear')).rejects.toMatchObject({ code: 'DEVICE_IN_USE' })
+    expect(requested).toEqual(['rear'])
+    expect(live()).toEqual(['front'])
+  })
+
+  it('uses the last of several selections', async () => {
+    await publish()
+    await Promise.all(['rear', 'wide'].map((each) => publisher.useDevice('video', each)))
+    expect(shown()).toEqual([opened.get('wide')])
+    expect(live()).toEqual(['wide'])
+  })
+
+  it('leaves no camera open when it ends during the switch', async () => {
+    await publish()
+    onRequest = () => requested.length === 2 && publisher.close()
+    await expect(publisher.useDevice('video', 'rear')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(requested).toEqual(['rear', 'rear'])
+    expect(live()).toEqual([])
+  })
+})
+
+it('a replacement that the browser never finishes ends with its connection', async () => {
+  const testbed = await ParticipantTestbed.join()
+  const publisher = await testbed.publish()
+  const [engine] = testbed.engines
+  if (!engine) throw new Error('the testbed has no engine')
+  engine.replaced = new Promise(() => {})
+  const track = stubTrack('video')
+  const replaced = publisher.replaceTrack(track)
+  await until('the change', () => engine.replacing > 0)
+  testbed.notifyMediaLoss()
+  await testbed.waitForEvent('reconnected')
+  await replaced
+  expect(testbed.engines[1]?.offered.flat().map((sent) => sent.track)).toContain(track)
+  await testbed.stop()
 })
 
 describe('a publisher whose device ends', () => {

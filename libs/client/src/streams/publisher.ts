@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../platform/clock.js'
 import type { SessionContext } from './context.js'
 import type { PublisherEvents } from './events.js'
 import type { FilterOptions } from './filter.js'
-import { type CaptureOptions, type CapturedTrack, captureTracks } from '../media/capture.js'
+import { type CaptureOptions, type CapturedTrack, MediaError, captureTracks, isInUse } from '../media/capture.js'
 import { LocalTracks } from '../media/local-tracks.js'
 import { type VideoMeasure, measure, watchMeasure } from '../media/measure.js'
 import { type OwnTypeOfVideo, Publication } from './publication.js'
@@ -43,6 +43,8 @@ export class Publisher extends StreamManager<PublisherEvents> {
   #publication: Publication | undefined
   #stream: Stream | undefined
   #stopMeasuring = (): void => {}
+  /** The last switch of each kind, which the next one waits for. */
+  readonly #switched: Record<MediaKind, Promise<unknown>> = { audio: Promise.resolve(), video: Promise.resolve() }
 
   /** @internal */
   constructor(tracks: readonly CapturedTrack[], options: PublisherOptions, clock: Clock = systemClock) {
@@ -91,17 +93,20 @@ export class Publisher extends StreamManager<PublisherEvents> {
    * Rejects with NOT_FOUND when the publisher has no track of that kind.
    */
   async replaceTrack(track: MediaStreamTrack): Promise<void> {
-    await this.#replace({ track, opened: false })
+    const report = await this.#replace({ track, opened: false })
+    await report()
   }
 
   /**
-   * Switches to the camera or microphone with this `deviceId`: opens it and stops the previous device. Rejects with a
-   * `MediaError`; the previous device then stays in use.
+   * Switches to the camera or microphone with this `deviceId`: opens it and stops the previous device, or stops it first
+   * where the browser can open only one. Rejects with a `MediaError`; the previous device then stays in use, or
+   * `trackEnded` is emitted when it cannot be opened again. Of several selections the last one stays.
    */
   async useDevice(kind: MediaKind, deviceId: string): Promise<void> {
-    const none = { audio: false, video: false, screen: false }
-    const [captured] = await captureTracks({ ...this.#options, ...none, [kind]: deviceId })
-    if (captured) await this.#replace(captured)
+    const switched = this.#switched[kind].then(() => this.#switchTo(kind, deviceId))
+    this.#switched[kind] = switched.catch(() => {})
+    const report = await switched
+    await report()
   }
 
   /** Ends the publication locally at once, and for the others when it resolves. Stops tracks that the library opened. */
@@ -169,7 +174,40 @@ export class Publisher extends StreamManager<PublisherEvents> {
     if (stream) this.emitDestroyed({ stream, reason })
   }
 
-  async #replace(captured: CapturedTrack): Promise<void> {
+  async #capture(kind: MediaKind, device: string | true): Promise<CapturedTrack> {
+    const none = { audio: false, video: false, screen: false }
+    const [captured] = await captureTracks({ ...this.#options, ...none, [kind]: device })
+    if (captured) return captured
+    throw new MediaError('CAPTURE_FAILED', 'the browser opened no device')
+  }
+
+  /** Many phones can read one camera at a time: the former one is then stopped first, and opened again after a failure. */
+  async #switchTo(kind: MediaKind, deviceId: string): Promise<() => Promise<void>> {
+    try {
+      return await this.#replace(await this.#capture(kind, deviceId))
+    } catch (error) {
+      const former = isInUse(error) && !this.#options.screen ? this.#tracks.stopOpened(kind) : undefined
+      if (!former) throw error
+      try {
+        return await this.#replace(await this.#capture(kind, deviceId))
+      } catch (secondError) {
+        if (this.#state !== 'ended') await this.#reopen(kind, former)
+        throw secondError
+      }
+    }
+  }
+
+  async #reopen(kind: MediaKind, device: string | true): Promise<void> {
+    try {
+      const report = await this.#replace(await this.#capture(kind, device))
+      report().catch(() => {})
+    } catch {
+      if (this.#tracks.get(kind)?.readyState === 'ended') this.#trackEnded(kind)
+    }
+  }
+
+  /** Sends the track instead of the former one. Returns the function that reports it to the server. */
+  async #replace(captured: CapturedTrack): Promise<() => Promise<void>> {
     const { track, opened } = captured
     const kind = track.kind as MediaKind
     try {
@@ -185,6 +223,11 @@ export class Publisher extends StreamManager<PublisherEvents> {
     }
     const hadEnded = this.#tracks.get(kind)?.readyState === 'ended'
     this.#tracks.take(captured)
+    return () => this.#reportReplaced(track, hadEnded)
+  }
+
+  async #reportReplaced(track: MediaStreamTrack, hadEnded: boolean): Promise<void> {
+    const kind = track.kind as MediaKind
     if (hadEnded && this.#tracks.sends(kind)) await this.#publication?.sendActive(kind)
     if (kind === 'audio') return
     await this.#publication?.fitEncodings()
