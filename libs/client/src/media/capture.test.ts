@@ -40,6 +40,13 @@ describe('mediaErrorOf', () => {
     expect(error).toMatchObject({ name: 'MediaError', code, cause })
     expect(mediaErrorOf(error, screen)).toBe(error)
   })
+
+  it.each([
+    ['an error of Safari that is no Error', { name: 'OverconstrainedError' }, 'DEVICE_NOT_FOUND'],
+    ['a value without a name', undefined, 'CAPTURE_FAILED'],
+  ])('%s', (_, cause, code) => {
+    expect(mediaErrorOf(cause, false)).toMatchObject({ code, cause })
+  })
 })
 
 describe('captureTracks', () => {

@@ -66,7 +66,9 @@ const TEXTS: Record<MediaErrorCode, string> = {
 
 export function mediaErrorOf(cause: unknown, screen: boolean): MediaError {
   if (cause instanceof MediaError) return cause
-  const code = (cause instanceof Error && CODES[cause.name]) || 'CAPTURE_FAILED'
+  // The OverconstrainedError of Safari is no Error.
+  const { name } = (cause ?? {}) as { name?: unknown }
+  const code = CODES[String(name)] ?? 'CAPTURE_FAILED'
   const actual = screen && code === 'DEVICE_ACCESS_DENIED' ? 'SCREEN_CAPTURE_DENIED' : code
   return new MediaError(actual, TEXTS[actual], { cause })
 }
