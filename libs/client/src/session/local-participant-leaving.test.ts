@@ -35,3 +35,16 @@ describe('a leaving participant', () => {
     expect(testbed.clock.pending).toBe(0)
   })
 })
+
+it.each([
+  ['connectionCreated', ['connectionCreated con_own']],
+  ['streamCreated', ['connectionCreated con_own', 'connectionCreated con_b', 'streamCreated str_b']],
+])('a participant who leaves in a listener of %s while it joins gets no later event', async (name, before) => {
+  const recordings = [{ id: 'rec_a', name: 'a' }]
+  const testbed = await ParticipantTestbed.join({ recordings }, {}, 0, (emitted, participant) => {
+    if (emitted === name) void participant.leave()
+  })
+  expect(testbed.eventsWhileJoining).toEqual([...before, 'sessionDisconnected disconnect'])
+  await until('no timer is left', () => testbed.clock.pending === 0)
+  await testbed.stop()
+})

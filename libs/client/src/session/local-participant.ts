@@ -179,6 +179,8 @@ export class LocalParticipant implements SessionContext {
     this.#stopPageListener = onPageHide(() => (this.experience.stop(), this.signalling.notifyLeave()))
     this.#options.emit('connectionCreated', { connection: this.roster.own })
     this.#rosterEvents.emitAll(this.roster.applySnapshot(this.joined.snapshot))
+    // A listener may have ended the session.
+    if (this.state === 'disconnected') return
     this.recordings.applySnapshot(this.joined.snapshot.recordings)
     this.signalling.start()
     this.experience.start()

@@ -126,6 +126,12 @@ describe('the report of a join', () => {
     clock.pass(60_000)
     expect([reads, sent]).toEqual([0, [{ join: { socketMs: 20, answerMs: 30 } }]])
   })
+
+  it('does not start after its end', () => {
+    experience.stop()
+    experience.start()
+    expect(clock.pending).toBe(0)
+  })
 })
 
 describe('the report of received videos', () => {

@@ -90,6 +90,7 @@ export class Experience {
   #counts: ReadonlyMap<string, Counted> = new Map()
   #countedAt = 0
   #cancel = (): void => {}
+  #isStopped = false
 
   constructor(join: JoinTimes, session: ReportedSession) {
     this.#join = join
@@ -97,11 +98,12 @@ export class Experience {
   }
 
   start(): void {
-    this.#schedule(FIRST_REPORT_MS)
+    if (!this.#isStopped) this.#schedule(FIRST_REPORT_MS)
   }
 
   /** Ends the reports. Reports a short participation now, without the statistics, which take time. */
   stop(): void {
+    this.#isStopped = true
     this.#cancel()
     if (!this.#isJoinReported) this.#session.signalling.report({ join: bounded(this.#join) })
     this.#isJoinReported = true
