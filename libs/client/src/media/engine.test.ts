@@ -41,7 +41,9 @@ describe('MediaEngine', () => {
     const device = new Device({ handlerFactory: FakeHandler.createFactory(testFakeParameters) })
     const consumers: types.Consumer[] = []
     const renewed: unknown[] = []
+    const transports: types.Transport[] = []
     device.observer.on('newtransport', (transport) => {
+      transports.push(transport)
       const [update, restart] = [transport.updateIceServers.bind(transport), transport.restartIce.bind(transport)]
       Object.assign(transport, {
         updateIceServers: (servers: Parameters<typeof update>[0]) => (renewed.push(servers), update(servers)),
@@ -60,7 +62,7 @@ describe('MediaEngine', () => {
       stateChanged: () => {},
       ...own,
     })
-    return { engine, calls, consumers, renewed }
+    return { engine, calls, consumers, renewed, transports }
   }
   const track = (id: string, codecMimeType = 'audio/opus') => {
     const { kind, ...rest } = testFakeParameters.generateConsumerRemoteParameters({ codecMimeType, id })
@@ -120,6 +122,20 @@ describe('MediaEngine', () => {
     expect(states(await engine.consume([track('c')], 'str_a'))).toEqual([false])
     expect(calls).toHaveLength(3)
     engine.close()
+  })
+
+  it('rejects to consume when it is closed meanwhile, although the browser does not finish', async () => {
+    const { engine, transports } = await open(refusals(0))
+    engine.createTransports()
+    const began = new Promise<void>((resolve) => {
+      const receive = (): Promise<never> => (resolve(), new Promise(() => {}))
+      for (const { handler } of transports) Object.assign(handler, { receive })
+    })
+    const begun = expect(engine.consume([track('a')], 'str_a')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    await began
+    const queued = expect(engine.consume([track('b')], 'str_b')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    engine.close()
+    await Promise.all([begun, queued])
   })
 
   it('leaves a muted track muted that replaces another one', async () => {

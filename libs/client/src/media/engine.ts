@@ -103,6 +103,8 @@ export class MediaEngine {
   readonly #transports: Partial<Record<TransportDirection, TransportEntry>> = {}
   readonly #restarts = new Map<TransportDirection, Promise<void>>()
   #closed = false
+  /** Rejects the pending calls of `consume`. */
+  readonly #onClose = new Set<() => void>()
   readonly #device: Device
   readonly #place: MediaLocation
   readonly #options: EngineOptions
@@ -170,8 +172,21 @@ export class MediaEngine {
     if (offer.dtlsParameters === this.#sendDtls) this.#sendDtls = undefined
   }
 
-  /** Creates the consumers of all tracks of a stream in one step; the common `streamId` synchronizes audio and video. */
-  async consume(tracks: readonly SubscribedTrack[], streamId: string): Promise<Consumer[]> {
+  /**
+   * Creates the consumers of all tracks of a stream in one step; the common `streamId` synchronizes audio and video. Rejects
+   * with UNAVAILABLE when the engine is closed: a browser does not settle the steps of a closed peer connection.
+   */
+  consume(tracks: readonly SubscribedTrack[], streamId: string): Promise<Consumer[]> {
+    return new Promise((resolve, reject) => {
+      const closed = (): void => reject(new ServiceError('UNAVAILABLE', 'the transports were closed'))
+      this.#onClose.add(closed)
+      void this.#consume(tracks, streamId)
+        .then(resolve, reject)
+        .finally(() => this.#onClose.delete(closed))
+    })
+  }
+
+  async #consume(tracks: readonly SubscribedTrack[], streamId: string): Promise<Consumer[]> {
     const recv = this.#transport('recv')
     const outcomes = await Promise.allSettled(
       tracks.map(({ id, producerId, kind, rtpParameters }) =>
@@ -212,6 +227,7 @@ export class MediaEngine {
   }
 
   close(): void {
+    for (const closed of this.#onClose) closed()
     this.retire()
     this.#transports.recv?.transport.close()
   }
