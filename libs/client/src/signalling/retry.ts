@@ -19,6 +19,14 @@ export const retryDelay = (attempt: number, random: number): number =>
  */
 export const retryTimeout = (attempt: number): number => backoffMs(attempt, FIRST_TIMEOUT_MS, LONGEST_TIMEOUT_MS)
 
+const FIRST_ABUSE_MS = 1_000
+/** The server evicts a participant that has no socket for 12 s. */
+const LONGEST_ABUSE_MS = 8_000
+
+/** The additional delay after the server has closed `count` sockets in a row because of too many calls, ms. */
+export const abuseDelay = (count: number): number =>
+  count === 0 ? 0 : backoffMs(count - 1, FIRST_ABUSE_MS, LONGEST_ABUSE_MS)
+
 /** Attempts to open the first socket: the delays between them take 2.75 to 5.5 s. */
 const MOST_ATTEMPTS = 5
 /** An attempt that takes longer was not refused, ms. */

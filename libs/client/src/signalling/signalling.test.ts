@@ -1,4 +1,4 @@
-import { CLOSE_CODE, SIGNALLING_WINDOWS, ServiceError } from '@session-service/contract'
+import { CLOSE_CODE, SIGNALLING_LIMITS, SIGNALLING_WINDOWS, ServiceError } from '@session-service/contract'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock, until } from '../fixtures/manual-clock.js'
 import { connectionInfo, joinResult } from '../fixtures/samples.js'
@@ -291,6 +291,73 @@ describe('Signalling', () => {
     await Promise.all(calls)
     const methods = server.received.map(({ method }) => method).filter((method) => method !== 'ping')
     expect(methods).toEqual(['join', 'resume', 'signal', 'unpublish', 'signal'])
+  })
+
+  describe('with more calls in one turn than the server permits', () => {
+    const COUNT = SIGNALLING_LIMITS.calls.burst + 50
+    const ids = Array.from({ length: COUNT }, (_, index) => `str_${index}`)
+    const unpublished = (socket: number): unknown[] =>
+      server.calls('unpublish').flatMap((call) => (call.socket === socket ? [call.params['streamId']] : []))
+    const callAll = () => Promise.all(ids.map((streamId) => signalling.call('unpublish', { streamId })))
+    /** The times at which the server received calls, on all sockets. */
+    let times: number[]
+
+    beforeEach(() => {
+      times = []
+      server.answer('unpublish', () => (times.push(clock.now()), done))
+    })
+    const expectLimited = (): void => {
+      for (const [first, from] of times.entries()) {
+        const { burst, perSecond } = SIGNALLING_LIMITS.calls
+        const last = times.findLastIndex((at) => at <= from + 1_000)
+        expect(last - first + 1).toBeLessThan(burst + perSecond)
+      }
+      expect(times.filter((at) => at === times[0]).length).toBeLessThan(SIGNALLING_LIMITS.calls.burst)
+    }
+
+    it('sends them later, in order', async () => {
+      const calls = callAll()
+      await passUntil('all calls', () => unpublished(1).length === COUNT)
+      await calls
+      expect(unpublished(1)).toEqual(ids)
+      expectLimited()
+    })
+
+    it('sends them again in order, and no faster, when the socket is lost', async () => {
+      server.answer('unpublish', ({ socket }) => (times.push(clock.now()), socket === 1 ? 'silence' : done))
+      const calls = callAll()
+      await until('the first calls', () => unpublished(1).length > SIGNALLING_LIMITS.calls.burst / 2)
+      cut()
+      await passUntil('all calls', () => unpublished(2).length === COUNT)
+      await calls
+      expect(unpublished(2)).toEqual(ids)
+      expectLimited()
+    })
+
+    it('rejects those that wait when it ends', async () => {
+      const outcomes = Promise.allSettled(ids.map((streamId) => signalling.call('unpublish', { streamId })))
+      await until('the first calls', () => unpublished(1).length > SIGNALLING_LIMITS.calls.burst / 2)
+      signalling.close()
+      const last = (await outcomes).at(-1)
+      expect(last).toMatchObject({ status: 'rejected', reason: { code: 'UNAVAILABLE' } })
+      expect(clock.pending).toBe(0)
+    })
+  })
+
+  it('resumes after growing delays when the server closes each socket because of too many calls', async () => {
+    const delays: number[] = []
+    for (let count = 1; count <= 5; count++) {
+      const closedAt = clock.now()
+      server.last.close(CLOSE_CODE.abuse)
+      await until('reconnecting', () => log.filter((entry) => entry === 'reconnecting').length === count)
+      await passUntil('resumed', () => log.filter((entry) => entry === 'resumed').length === count, 250)
+      delays.push(Math.floor((clock.now() - closedAt) / 1_000))
+    }
+    expect(delays).toEqual([1, 2, 4, 8, 8])
+    cut()
+    const cutAt = clock.now()
+    await passUntil('resumed', () => log.filter((entry) => entry === 'resumed').length === 6)
+    expect(clock.now() - cutAt).toBeLessThan(1_000)
   })
 
   it('moves to another server without an event when the server drains', async () => {

@@ -1,4 +1,5 @@
 import {
+  CLOSE_CODE,
   SIGNALLING_LIMITS,
   SIGNALLING_METHODS,
   SIGNALLING_WINDOWS,
@@ -12,9 +13,10 @@ import { type Clock, every } from '../platform/clock.js'
 import { deferred } from '../platform/deferred.js'
 import { InterruptibleDelay } from '../platform/delay.js'
 import { onBackOnline } from '../platform/page.js'
+import { CallQueue } from './call-queue.js'
 import type { ServerNotification } from './notification.js'
 import { RecentIds } from './recent-ids.js'
-import { isFinalClose, isRefusal, openWithRetries, retryDelay, retryTimeout } from './retry.js'
+import { abuseDelay, isFinalClose, isRefusal, openWithRetries, retryDelay, retryTimeout } from './retry.js'
 import { RpcSocket, SocketLost } from './rpc-socket.js'
 
 export type JoinResult = SignallingResult<'join'>
@@ -81,7 +83,10 @@ export class Signalling {
   /** The socket stays open until the answer to `leave`. */
   #isLeaving = false
   #stopLiveness = (): void => {}
+  /** The sockets in a row that the server closed because of too many calls. */
+  #abuses = 0
   readonly #delay: InterruptibleDelay
+  readonly #calls: CallQueue<RpcSocket>
   readonly #receivedSignals = new RecentIds(SIGNALLING_LIMITS.missedSignals.count)
   readonly #url: string
   readonly #clock: Clock
@@ -94,6 +99,7 @@ export class Signalling {
     this.#handlers = handlers
     this.#clock = clock
     this.#delay = new InterruptibleDelay(clock)
+    this.#calls = new CallQueue(clock, this.#delay, () => this.#ready.promise)
     this.#socket = socket
     this.#ready.resolve(socket)
   }
@@ -129,11 +135,12 @@ export class Signalling {
     if (this.#socket && this.#state === 'up') this.#use(this.#socket)
   }
 
-  /** Sends a request, after a socket is open. Rejects with the server's `ServiceError`. */
+  /** Sends a request, after a socket is open and the server's limits permit it. Rejects with the server's `ServiceError`. */
   async call<M extends SignallingMethod>(method: M, params: SignallingParams<M>): Promise<SignallingResult<M>> {
     const call = validated(method, params)
+    const turn = this.#calls.add(call)
     for (;;) {
-      const socket = await this.#ready.promise
+      const socket = await turn()
       try {
         return await socket.request(method, call, SIGNALLING_TIMEOUTS.request)
       } catch (error) {
@@ -220,11 +227,12 @@ export class Signalling {
 
   #socketClosed(socket: RpcSocket, code: number): void {
     if (socket !== this.#socket || this.#state !== 'up') return
-    if (isFinalClose(code)) this.#giveUp()
-    else this.#reconnect()
+    if (isFinalClose(code)) return this.#giveUp()
+    this.#abuses = code === CLOSE_CODE.abuse ? this.#abuses + 1 : 0
+    this.#reconnect(abuseDelay(this.#abuses))
   }
 
-  #reconnect(): void {
+  #reconnect(afterMs = 0): void {
     if (this.#state !== 'up') return
     this.#state = 'recovering'
     this.#stopLiveness()
@@ -233,7 +241,7 @@ export class Signalling {
     this.#socket = undefined
     old?.close()
     this.#handlers.reconnecting()
-    void this.#recover(true)
+    void this.#recover(true, afterMs)
   }
 
   /**
@@ -295,11 +303,10 @@ export class Signalling {
 
   #end(): void {
     if (this.#state === 'ended') return
-    const isRecovering = this.#state === 'recovering'
+    if (this.#state === 'up') this.#ready = deferred()
     this.#state = 'ended'
     this.#stopLiveness()
     this.#delay.interrupt()
-    if (!isRecovering) return
     this.#ready.promise.catch(() => {})
     this.#ready.reject(new ServiceError('UNAVAILABLE', 'the session has been left'))
   }
