@@ -79,7 +79,7 @@ export class LocalParticipant implements SessionContext {
     this.#options = options
     this.experience = new Experience(times, this)
     this.isDistant = times.socketMs >= DISTANT_SOCKET_MS
-    this.roster = new Roster(ownInfo(joined), this.#filters)
+    this.roster = new Roster(ownInfo(joined), this.#filters, joined.record)
     this.speechToText = new SpeechToText({
       session: this,
       connection: (connectionId) => this.roster.connections.get(connectionId),
@@ -267,12 +267,11 @@ export class LocalParticipant implements SessionContext {
     this.#updateState()
   }
 
-  #socketResumed({ role, snapshot }: ResumeResult): void {
+  #socketResumed({ snapshot, ...rights }: ResumeResult): void {
     this.#socketIsUp = true
     this.media.epochSeen(snapshot.mediaEpoch)
     this.#updateState()
-    const params = { connectionId: this.ownConnectionId, changedProperty: 'role', newValue: role } as const
-    this.changed({ method: 'connectionPropertyChanged', params })
+    this.#rosterEvents.emitAll(this.roster.applyRights(rights))
     this.#applySnapshot(snapshot)
     for (const streamId of this.#unknownOwn(snapshot)) this.#possibleOrphans.add(streamId)
     this.#unpublishOrphans()

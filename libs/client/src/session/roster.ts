@@ -39,9 +39,12 @@ export class Roster {
   readonly streams = new Map<string, Stream>()
   readonly own: Connection
   readonly #filterControl: FilterControl | undefined
+  /** Whether recordings contain the own streams. */
+  #isRecorded: boolean
 
-  constructor(own: ConnectionInfo, filterControl?: FilterControl) {
+  constructor(own: ConnectionInfo, filterControl?: FilterControl, isRecorded = true) {
     this.#filterControl = filterControl
+    this.#isRecorded = isRecorded
     this.own = new Connection(own, true)
     this.connections.set(own.connectionId, this.own)
   }
@@ -80,6 +83,14 @@ export class Roster {
     return reconcile(this.snapshot(), snapshot).flatMap((change) => this.apply(change))
   }
 
+  /** Applies the own rights of the answer to `resume`. */
+  applyRights(rights: { role: Role; record: boolean }): RosterEvent[] {
+    const { connectionId } = this.own
+    return (['role', 'record'] as const).flatMap((changedProperty) =>
+      this.#connectionChanged({ connectionId, changedProperty, newValue: rights[changedProperty] }),
+    )
+  }
+
   snapshot(): RosterSnapshot {
     return {
       connections: [...this.connections.values()].map((connection) => connection.info()),
@@ -108,12 +119,13 @@ export class Roster {
     const { connectionId, changedProperty, newValue } = params
     const connection = this.connections.get(connectionId)
     if (!connection) return []
-    const oldValue = changedProperty === 'role' ? connection.role : !newValue
+    const oldValue = changedProperty === 'role' ? connection.role : this.#isRecorded
+    if (newValue === oldValue) return []
     if (changedProperty === 'role') {
       const { success, data } = Role.safeParse(newValue)
-      if (!success || data === oldValue) return []
+      if (!success) return []
       connection.setRole(data)
-    }
+    } else this.#isRecorded = newValue === true
     return [{ name: 'connectionPropertyChanged', event: { connection, changedProperty, newValue, oldValue } }]
   }
 
