@@ -16,19 +16,21 @@ interface Resumption {
 }
 
 /** `lastSignalId`: the newest signal that the former master sent, when it noticed the loss of the socket. */
-export type ResumedParticipant = Participant & { lastSignalId: number | null }
+export type ResumedParticipant = Participant & { lastSignalId: number | null; formerMasterId: string | null }
 
 const RESUME = new KeyedStatement<ResumedParticipant & { index: number }>(
   (isConnection, ofLocked) => `
   WITH resumed AS (
-    SELECT c.id, r.nth, r.master_id, CASE WHEN c.evict_at IS NOT NULL THEN c.last_signal_id END AS last_signal_id
+    SELECT c.id, r.nth, r.master_id, c.master_id AS former_master_id,
+           CASE WHEN c.evict_at IS NOT NULL THEN c.last_signal_id END AS last_signal_id
     FROM connection c,
          unnest($1::text[], $2::bytea[], $3::text[]) WITH ORDINALITY AS r(id, resume_hash, master_id, nth)
     WHERE c.id ${isConnection} AND c.id = r.id AND c.resume_hash = r.resume_hash AND c.status IN ('active', 'hidden')
     FOR NO KEY UPDATE OF c ${ofLocked})
   UPDATE connection c SET master_id = r.master_id, evict_at = NULL
   FROM resumed r, session s WHERE c.id ${isConnection} AND c.id = r.id AND s.id = c.session_id
-  RETURNING r.nth::integer - 1 AS index, ${PARTICIPANT}, r.last_signal_id AS "lastSignalId"`,
+  RETURNING r.nth::integer - 1 AS index, ${PARTICIPANT}, r.last_signal_id AS "lastSignalId",
+            r.former_master_id AS "formerMasterId"`,
 )
 
 /**

@@ -62,14 +62,15 @@ export class JoinService {
     if (sessionEnded) await this.sessions.release({ uniqueSessionId: participant.roomId, place, recordingIds })
   }
 
-  /** `place` is null while the session's media is lost. */
+  /** `place` is null while the session's media is lost; `wasHere`: this master held its former socket. */
   async resume(
     connectionId: string,
     resumeKey: string,
-  ): Promise<{ participant: Participant; place: RoomPlace | null; lastSignalId: number | null }> {
+  ): Promise<{ participant: Participant; place: RoomPlace | null; lastSignalId: number | null; wasHere: boolean }> {
     const resumed = await this.resumptions.resume(connectionId, digest(resumeKey), this.masterId)
     if (!resumed) throw new ServiceError('UNAUTHENTICATED', 'there is no such participant')
-    const { lastSignalId, ...participant } = resumed
-    return { participant, place: (await this.placement.current(participant.roomId)) ?? null, lastSignalId }
+    const { lastSignalId, formerMasterId, ...participant } = resumed
+    const place = (await this.placement.current(participant.roomId)) ?? null
+    return { participant, place, lastSignalId, wasHere: formerMasterId === this.masterId }
   }
 }

@@ -113,7 +113,8 @@ export class LegacyJoin {
     const { snapshot } = await this.joins.resume(socket, readCall('resume', { connectionId, resumeKey }))
     const { participant } = socket
     if (!participant) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
-    const known = this.participants.get(connectionId)
+    // What it was notified of at another master since is not known here.
+    const known = participant.wasHere ? this.participants.get(connectionId) : undefined
     const legacy = this.#add(socket, client, known ?? new LegacyParticipant(connectionId, participant.sessionId))
     if (!known) {
       legacy.enter(rtpCapabilities, snapshot.mediaEpoch)

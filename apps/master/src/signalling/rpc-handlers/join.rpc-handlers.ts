@@ -158,10 +158,10 @@ export class JoinRpcHandlers {
 
   async resume(socket: ClientSocket, call: SignallingCall<'resume'>): Promise<SignallingResult<'resume'>> {
     this.broadcast.requireBus()
-    const { participant, place, lastSignalId } = await this.joins.resume(call.connectionId, call.resumeKey)
+    const { participant, place, lastSignalId, wasHere } = await this.joins.resume(call.connectionId, call.resumeKey)
     const { roomId, connectionId } = participant
     socket.hold()
-    const joined: JoinedParticipant = (socket.participant = { ...participant, place })
+    const joined: JoinedParticipant = (socket.participant = { ...participant, place, wasHere })
     try {
       await this.sockets.attach(roomId, connectionId, socket)
       this.broadcast.taken(roomId, connectionId, socket.id)

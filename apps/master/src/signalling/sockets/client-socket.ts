@@ -37,6 +37,8 @@ export interface JoinedParticipant extends Participant {
   place: RoomPlace | null
   /** After `join`, until the client has reported how long that took; never after `resume`. */
   hasToReportJoin?: boolean
+  /** After `resume`: this master held its former socket. */
+  wasHere?: boolean
 }
 
 export type RpcId = number | string | null

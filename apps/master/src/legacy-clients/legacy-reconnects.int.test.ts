@@ -1,0 +1,63 @@
+import { until } from '@session-service/testing'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { publish } from '../filters/fixtures/filter-testbed.js'
+import { LegacyTestbed, type V2Member } from './fixtures/legacy-testbed.js'
+import type { V2Socket } from './fixtures/v2-socket.js'
+
+let testbed: LegacyTestbed
+beforeAll(async () => {
+  testbed = await LegacyTestbed.start()
+})
+afterAll(() => testbed.stop())
+
+/** A native publisher, and a moderator with a client of version 2. */
+async function meeting() {
+  const { id } = await testbed.session()
+  const native = await testbed.joinNatively(id)
+  const alice = { ...native, token: '', resumeKey: '' }
+  const streamId = await publish(alice)
+  return { id, alice, streamId, member: await testbed.join(id) }
+}
+
+const reconnect = async (sessionId: string, { result }: V2Member, master = 0): Promise<V2Socket> => {
+  const client = await testbed.open(sessionId, master)
+  const answer = await client.call('connect', { sessionId: result.sessionId, reconnect: true })
+  expect(answer).toMatchObject({ value: 'reconnection successful' })
+  return client
+}
+
+const query = (sql: string, ...values: unknown[]) => testbed.stack.postgres.query(sql, values)
+
+const isAway = (id: string): Promise<unknown> =>
+  until('the participant has no socket', async () => {
+    return (await query('SELECT 1 FROM connection WHERE id = $1 AND evict_at IS NOT NULL', id)).length === 1
+  })
+
+/** All that the client was sent until now. */
+async function newsOf(sessionId: string, client: V2Socket): Promise<string[]> {
+  await testbed.stack.rest('POST', '/signal', { session: sessionId, data: 'now' })
+  await client.notified('sendMessage')
+  return client.notifications
+    .filter(({ method }) => method !== 'sendMessage')
+    .map(({ method, params: { id, connectionId, property, newValue } }) =>
+      [method, id ?? connectionId, property, newValue]
+        .filter((each) => each !== undefined)
+        .map(String)
+        .join(' '),
+    )
+}
+
+describe('a client of version 2 that reconnects', () => {
+  it('gets nothing again that another master has notified it of', async () => {
+    const { id, alice, member } = await meeting()
+    member.client.cut()
+    const elsewhere = await reconnect(id, member, 1)
+    const late = await testbed.join(id)
+    expect(await elsewhere.notified('participantJoined')).toMatchObject({ id: late.id })
+    elsewhere.cut()
+    await isAway(member.id)
+    const back = await reconnect(id, member)
+    expect(await newsOf(id, back)).toEqual([])
+    await Promise.all([back.close(), late.client.close(), alice.client.close()])
+  })
+})
