@@ -1,5 +1,6 @@
 import { until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Client } from 'pg'
 import { publish } from '../filters/fixtures/filter-testbed.js'
 import { LegacyTestbed, type V2Member } from './fixtures/legacy-testbed.js'
 import type { V2Socket } from './fixtures/v2-socket.js'
@@ -59,5 +60,27 @@ describe('a client of version 2 that reconnects', () => {
     const back = await reconnect(id, member)
     expect(await newsOf(id, back)).toEqual([])
     await Promise.all([back.close(), late.client.close(), alice.client.close()])
+  })
+
+  it('gets the reason when it is removed meanwhile', async () => {
+    const { id, alice, member } = await meeting()
+    member.client.cut()
+    await isAway(member.id)
+    const holder = new Client({ connectionString: testbed.stack.postgres.url })
+    await holder.connect()
+    // What the master reads when it has moved the participant to the new socket.
+    await holder.query('BEGIN; LOCK TABLE recent_signal IN ACCESS EXCLUSIVE MODE')
+    const reconnecting = reconnect(id, member)
+    await until('the master reads the missed signals', async () => {
+      const sql = `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1`
+      return (await query(sql, '%GROUP BY session_key%')).length + (await query(sql, '%g.session_key%')).length > 0
+    })
+    await testbed.stack.api.deleteConnection(id, member.id)
+    await alice.client.waitFor('connectionDestroyed')
+    await holder.end()
+    const client = await reconnecting
+    const evicted = { connectionId: member.id, reason: 'forceDisconnectByServer' }
+    expect(await client.notified('participantEvicted')).toEqual(evicted)
+    await Promise.all([client.close(), alice.client.close()])
   })
 })

@@ -1,4 +1,9 @@
-import { ServiceError, type SessionSnapshot, type SignallingCall } from '@session-service/contract'
+import {
+  type DisconnectReason,
+  ServiceError,
+  type SessionSnapshot,
+  type SignallingCall,
+} from '@session-service/contract'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
@@ -127,10 +132,18 @@ export class LegacyJoin {
     if (isLost) legacy.awaitsStreams = true
     socket.onJoined()
     socket.answer(id, { sessionId: key, value: 'reconnection successful' })
+    if (socket.endReason) return this.#end(socket, connectionId, socket.endReason)
     socket.notify('snapshot', snapshot)
     if (!isLost && !legacy.hasLostOwn) endMissingOwn(socket, legacy, snapshot)
     socket.releaseAfter(snapshot)
     if (isLost) legacy.onMedia({ kind: 'lost', afterMs: 0 })
+  }
+
+  /** It ended before the socket could be notified. */
+  #end(socket: ClientSocket, connectionId: string, reason: DisconnectReason): void {
+    socket.forgetHeld()
+    socket.notify('sessionDisconnected', { reason })
+    this.participants.delete(connectionId)
   }
 
   async leave(socket: ClientSocket, participant: JoinedParticipant): Promise<void> {

@@ -57,6 +57,8 @@ export class ClientSocket {
   isAbusive = false
   /** Its participant has ended, or has another socket: its frames no longer count. */
   isOver = false
+  /** Why its participant has ended. */
+  endReason: DisconnectReason | undefined
   /** Called after `join` and `resume`: the socket no longer counts as unjoined. */
   onJoined: () => void = () => undefined
   /** Resolves when either side has closed the socket. */
@@ -201,6 +203,7 @@ export class ClientSocket {
   /** The participant has ended: notifies the client and closes the socket. */
   end(reason: DisconnectReason): void {
     this.isOver = true
+    this.endReason = reason
     this.notify('sessionDisconnected', { reason })
     this.closeEnded(reason)
   }
