@@ -49,6 +49,45 @@ async function newsOf(sessionId: string, client: V2Socket): Promise<string[]> {
 }
 
 describe('a client of version 2 that reconnects', () => {
+  it('is notified of changed rights and properties, once', async () => {
+    const { id, alice, streamId, member } = await meeting()
+    member.client.cut()
+    await isAway(member.id)
+    await testbed.stack.api.updateConnection(id, member.id, { role: 'PUBLISHER', record: false })
+    const audioActive = { streamId, audioActive: false, reason: 'publishAudio' as const }
+    await alice.client.request('changeStream', audioActive)
+    const first = await reconnect(id, member)
+    expect(await newsOf(id, first)).toEqual([
+      `streamPropertyChanged ${alice.id} audioActive false`,
+      'connectionPropertyChanged role PUBLISHER',
+      'connectionPropertyChanged record false',
+    ])
+    first.cut()
+    await isAway(member.id)
+    const second = await reconnect(id, member)
+    expect(await newsOf(id, second)).toEqual([])
+    await Promise.all([second.close(), alice.client.close()])
+  })
+
+  it('is notified again of what was sent to its former socket, which is still open without a network', async () => {
+    const { id, alice, streamId, member } = await meeting()
+    const late = await testbed.join(id, { master: 1 })
+    await testbed.stack.api.updateConnection(id, member.id, { record: false })
+    await alice.client.request('unpublish', { streamId })
+    await member.client.notified('participantUnpublished')
+    const again = await reconnect(id, member)
+    expect(await newsOf(id, again)).toEqual([
+      `participantJoined ${late.id}`,
+      `participantLeft ${alice.id}`,
+      `participantJoined ${alice.id}`,
+      'connectionPropertyChanged record false',
+    ])
+    for (let ping = 0; ping < 3; ping += 1) await again.call('ping')
+    const last = await reconnect(id, member)
+    expect(await newsOf(id, last)).toEqual([])
+    await Promise.all([last.close(), late.client.close(), alice.client.close()])
+  })
+
   it('gets nothing again that another master has notified it of', async () => {
     const { id, alice, member } = await meeting()
     member.client.cut()

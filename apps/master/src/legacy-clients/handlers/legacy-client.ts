@@ -13,6 +13,7 @@ import type { ClientNotification, SocketDialect, SocketWindows } from '../../sig
 import { typeOfVideoIn } from '../../streams/media-options.js'
 import { legacyNotifications } from '../translation/notifications.js'
 import { type LegacyNotification, Roster } from '../translation/roster.js'
+import { Unconfirmed } from '../translation/unconfirmed.js'
 import { LegacyOffers } from './legacy-offers.js'
 import { LegacyRenewals } from './legacy-renewals.js'
 
@@ -87,6 +88,8 @@ export class LegacyParticipant {
   /** Whether its own stream may be one of them. */
   mayHaveLostOwn = false
   readonly renewals = new LegacyRenewals()
+  /** The ends of its own streams. */
+  readonly #ownEnds = new Unconfirmed<NotificationParams<'streamDestroyed'>>()
   /** Its newest socket. */
   socket: ClientSocket | undefined
   onMedia: (event: MediaEvent) => void = () => undefined
@@ -144,7 +147,24 @@ export class LegacyParticipant {
     if (method !== 'streamDestroyed') return
     this.subscriptions.delete(params.streamId)
     this.offers.forget(params.streamId)
+    if (params.connectionId === this.roster.ownId) this.#ownEnds.add(params.streamId, params)
     if (params.streamId === this.own?.streamId) this.own = undefined
+  }
+
+  /** The news for a client that may not have received the last frames of its former socket. */
+  repair(snapshot: SessionSnapshot): LegacyNotification[] {
+    this.roster.own.doubt()
+    const ends = this.#ownEnds.take().map(([, end]) => end)
+    return [
+      ...(this.own ? [] : ends.flatMap((end) => this.roster.unpublished(end, end.reason))),
+      ...this.roster.repair(snapshot, this.awaitsStreams, (streamId) => this.subscriptions.has(streamId)),
+    ]
+  }
+
+  /** The client has sent a ping. */
+  pinged(): void {
+    this.roster.pinged()
+    this.#ownEnds.pinged()
   }
 
   /** Whether the notification ends a former own stream. Version 2 names the connection alone, and would end the present one. */
@@ -173,6 +193,10 @@ export class LegacyClient implements SocketDialect {
 
   /** @param serverStopped the name of the reason `serviceServerStopped` */
   constructor(private readonly serverStopped: string) {}
+
+  pinged(): void {
+    this.participant?.pinged()
+  }
 
   framesOf({ notification }: SharedNotification): string[] {
     const { participant, serverStopped } = this

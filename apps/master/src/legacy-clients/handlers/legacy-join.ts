@@ -14,12 +14,14 @@ import type { ClientSocket, JoinedParticipant, RpcId } from '../../signalling/so
 import { joinResult } from '../translation/views.js'
 import { type LegacyCall, tokenOf } from '../wire/calls.js'
 import { readReconnectKey, writeReconnectKey } from '../wire/reconnect-key.js'
-import { type LegacyClient, LegacyParticipant } from './legacy-client.js'
+import { type LegacyClient, legacyFrame, LegacyParticipant } from './legacy-client.js'
 import { LegacyMediaRecovery } from './legacy-media-recovery.js'
 import { LegacyParticipants } from './legacy-participants.js'
 
 /** The library gives up after 10 s, and would leave a participant behind that it does not know of. */
 const JOIN_TIMEOUT_MS = 8_000
+/** The library closes a socket so when a pong is missing. */
+const CLOSED_FOR_RECONNECTION = 4104
 /** The library gets credentials once, for all of its peer connections: at least as long as a session may last, s. */
 const TURN_TTL_S = 7 * 24 * 3_600
 
@@ -52,6 +54,7 @@ export class LegacyJoin {
     const legacy = this.#add(socket, client, new LegacyParticipant(connectionId, sessionId))
     const { routerRtpCapabilities: rtpCapabilities, resumeKey } = joined
     legacy.enter(rtpCapabilities, joined.snapshot.mediaEpoch)
+    legacy.roster.own.enter(joined, joined.snapshot.recordings)
     const result = joinResult({
       ...joined,
       clientData: participant.clientData,
@@ -115,7 +118,8 @@ export class LegacyJoin {
   ): Promise<void> {
     requireNew(socket, client)
     const { connectionId, resumeKey, rtpCapabilities } = readReconnectKey(key)
-    const { snapshot } = await this.joins.resume(socket, readCall('resume', { connectionId, resumeKey }))
+    const isUnheard = wasUnheard(this.participants.get(connectionId)?.socket)
+    const { snapshot, ...rights } = await this.joins.resume(socket, readCall('resume', { connectionId, resumeKey }))
     const { participant } = socket
     if (!participant) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
     // What it was notified of at another master since is not known here.
@@ -125,6 +129,7 @@ export class LegacyJoin {
       legacy.enter(rtpCapabilities, snapshot.mediaEpoch)
       // At another master: to notify the client of a known stream again would cost it its media.
       legacy.assume(snapshot)
+      legacy.roster.own.enter(rights, snapshot.recordings)
     }
     if (legacy.epoch < snapshot.mediaEpoch) participant.place = null
     legacy.renewals.expect()
@@ -133,7 +138,12 @@ export class LegacyJoin {
     socket.onJoined()
     socket.answer(id, { sessionId: key, value: 'reconnection successful' })
     if (socket.endReason) return this.#end(socket, connectionId, socket.endReason)
+    if (known && isUnheard) for (const news of legacy.repair(snapshot)) socket.write(legacyFrame(news))
     socket.notify('snapshot', snapshot)
+    for (const changedProperty of ['role', 'record'] as const) {
+      const params = { connectionId, changedProperty, newValue: rights[changedProperty] }
+      socket.notify('connectionPropertyChanged', params)
+    }
     if (!isLost && !legacy.hasLostOwn) endMissingOwn(socket, legacy, snapshot)
     socket.releaseAfter(snapshot)
     if (isLost) legacy.onMedia({ kind: 'lost', afterMs: 0 })
@@ -164,6 +174,10 @@ function requireNew(socket: ClientSocket, client: LegacyClient): void {
   if (socket.participant || client.isJoining) throw new ServiceError('CONFLICT', 'this socket has joined already')
   if (!socket.isOpen) throw new ServiceError('UNAVAILABLE', 'the socket is closed')
 }
+
+/** Whether a former socket may have lost frames. A socket with another code was closed by one side, after what it had received. */
+const wasUnheard = (former: ClientSocket | undefined): boolean =>
+  former !== undefined && (former.closeCode === undefined || former.closeCode === CLOSED_FOR_RECONNECTION)
 
 /** The client could not be notified of the end of its stream. */
 function endMissingOwn(socket: ClientSocket, { own, roster }: LegacyParticipant, { streams }: SessionSnapshot): void {

@@ -29,15 +29,15 @@ export function legacyNotifications(
     case 'streamDestroyed':
       return roster.unpublished(params, reasonOf(params.reason))
     case 'snapshot':
-      return roster.update(params, awaitsStreams)
+      return [...roster.update(params, awaitsStreams), ...roster.own.update(params.recordings)]
     case 'sessionDisconnected':
       return one('participantEvicted', { connectionId: roster.ownId, reason: reasonOf(params.reason) })
     case 'streamPropertyChanged':
-      return propertyChanged(params, roster)
+      return roster.changed(params)
     case 'trackReplaced':
       return trackReplaced(params, roster)
     case 'recordingStopped':
-      return one(method, { ...params, reason: reasonOf(params.reason) })
+      return roster.own.recordingStopped({ ...params, reason: reasonOf(params.reason) })
     case 'speechToTextMessage':
       return speechToText(params, roster, sessionId)
     default:
@@ -49,11 +49,11 @@ export function legacyNotifications(
 function withoutRoster({ method, params }: ClientNotification, roster: Roster): LegacyNotification[] {
   switch (method) {
     case 'connectionPropertyChanged':
-      return one(method, { property: params.changedProperty, newValue: String(params.newValue) })
+      return roster.own.rightChanged(params)
     case 'signal':
       return one('sendMessage', params)
     case 'recordingStarted':
-      return one(method, params)
+      return roster.own.recordingStarted(params)
     case 'networkQualityLevelChanged':
       return one(method, params)
     case 'filterEventDispatched':
@@ -66,20 +66,6 @@ function withoutRoster({ method, params }: ClientNotification, roster: Roster): 
 }
 
 const one = (method: string, params: object): LegacyNotification[] => [{ method, params }]
-
-/** Values are JSON text, except those of filters. */
-function propertyChanged(params: ParamsOf<'streamPropertyChanged'>, roster: Roster): LegacyNotification[] {
-  const { streamId, changedProperty, newValue, reason } = params
-  // The library does not know it as a property that changes.
-  if (changedProperty === 'frameRate' || newValue === null) return []
-  return one('streamPropertyChanged', {
-    connectionId: roster.wireIdOf(params),
-    streamId,
-    property: changedProperty,
-    newValue: changedProperty === 'filter' ? newValue : JSON.stringify(newValue),
-    reason,
-  })
-}
 
 function trackReplaced(params: ParamsOf<'trackReplaced'>, roster: Roster): LegacyNotification[] {
   const { streamId, kind, label } = params

@@ -1,5 +1,14 @@
-import type { ConnectionInfo, DisconnectReason, SessionSnapshot, StreamInfo } from '@session-service/contract'
-import { metadataOf, type ParticipantView, streamView } from './views.js'
+import type {
+  ConnectionInfo,
+  DisconnectReason,
+  NotificationParams,
+  SessionSnapshot,
+  StreamInfo,
+} from '@session-service/contract'
+import { OwnState } from './own-state.js'
+import { propertyChanges } from './property-changes.js'
+import { Unconfirmed } from './unconfirmed.js'
+import { metadataOf, type ParticipantView, propertyView, streamView } from './views.js'
 
 /** A notification of version 2. */
 export interface LegacyNotification {
@@ -10,9 +19,19 @@ export interface LegacyNotification {
 interface Member {
   createdAt: number
   metadata: string
-  /** The ids of the connections that show its streams, by the ids of the streams. */
-  streams: Map<string, string>
+  /** By the ids of the streams. */
+  streams: Map<string, Shown>
 }
+
+interface Shown {
+  /** The connection of version 2 that shows the stream. */
+  wireId: string
+  /** As the client knows it. */
+  stream: StreamInfo
+}
+
+/** A change of a connection of version 2: `stream`, when its stream began, ended or changed. */
+type Change = 'joined' | 'stream' | 'left'
 
 /**
  * What a client of version 2 has been notified of: the other participants and their streams. A connection of version 2
@@ -20,6 +39,11 @@ interface Member {
  */
 export class Roster {
   readonly #members = new Map<string, Member>()
+  /** The last change of each connection of version 2 that was notified. */
+  readonly #unconfirmed = new Unconfirmed<Change>()
+  readonly #unconfirmedProperties = new Unconfirmed<undefined>()
+  #doubtfulProperties: ReadonlySet<string> = new Set()
+  readonly own = new OwnState()
 
   constructor(readonly ownId: string) {}
 
@@ -54,21 +78,22 @@ export class Roster {
   /** The stream that the connection of version 2 shows. */
   streamOf(wireId: string): string | undefined {
     for (const { streams } of this.#members.values())
-      for (const [streamId, shownAs] of streams) if (shownAs === wireId) return streamId
+      for (const [streamId, shown] of streams) if (shown.wireId === wireId) return streamId
     return undefined
   }
 
   /** The participant that the connection of version 2 belongs to. */
   participantOf(wireId: string): string {
     for (const [connectionId, { streams }] of this.#members)
-      if ([...streams.values()].includes(wireId)) return connectionId
+      if ([...streams.values()].some((shown) => shown.wireId === wireId)) return connectionId
     return wireId
   }
 
   joined(connection: ConnectionInfo): LegacyNotification[] {
     if (!this.#add(connection)) return []
     const { connectionId } = connection
-    return [{ method: 'participantJoined', params: viewOf(connectionId, this.#memberOf(connectionId)) }]
+    this.#unconfirmed.add(connectionId, 'joined')
+    return [joinedOf(connectionId, this.#memberOf(connectionId))]
   }
 
   /** Nothing for a known stream: a repetition would make the library replace its object and lose the media. */
@@ -78,10 +103,8 @@ export class Roster {
     if (!shown) return []
     const { wireId, member } = shown
     const isFurther = wireId !== stream.connectionId
-    return [
-      ...(isFurther ? [{ method: 'participantJoined', params: viewOf(wireId, member) }] : []),
-      { method: 'participantPublished', params: { id: wireId, streams: [streamView(stream)] } },
-    ]
+    this.#unconfirmed.add(wireId, 'stream')
+    return [...(isFurther ? [joinedOf(wireId, member)] : []), publishedOf(wireId, stream)]
   }
 
   /** Notes a stream that the client knows from another master. Returns false when its participant is unknown. */
@@ -95,19 +118,34 @@ export class Roster {
   ): LegacyNotification[] {
     if (connectionId === this.ownId) return [unpublishedOf(connectionId, reason)]
     const streams = this.#members.get(connectionId)?.streams
-    const wireId = streams?.get(streamId)
+    const wireId = streams?.get(streamId)?.wireId
     if (!streams || wireId === undefined) return []
     streams.delete(streamId)
+    this.#unconfirmed.add(wireId, wireId === connectionId ? 'stream' : 'left')
     return [wireId === connectionId ? unpublishedOf(wireId, reason) : leftOf(wireId, reason)]
+  }
+
+  changed(change: NotificationParams<'streamPropertyChanged'>): LegacyNotification[] {
+    const shown = this.#shownOf(change.streamId)
+    if (shown) {
+      const mediaOptions = { ...shown.stream.mediaOptions, [change.changedProperty]: change.newValue }
+      shown.stream = { ...shown.stream, mediaOptions }
+    }
+    const view = propertyView(change)
+    if (!view) return []
+    this.#unconfirmedProperties.add(propertyKey(change.streamId, change.changedProperty), undefined)
+    return [{ method: 'streamPropertyChanged', params: { connectionId: this.wireIdOf(change), ...view } }]
   }
 
   left(connectionId: string, reason: string): LegacyNotification[] {
     const member = this.#members.get(connectionId)
     if (!member) return []
     this.#members.delete(connectionId)
-    const further = [...member.streams.values()].filter((wireId) => wireId !== connectionId)
+    const further = [...member.streams.values()].map(({ wireId }) => wireId).filter((wireId) => wireId !== connectionId)
+    const all = [...further, connectionId]
+    for (const wireId of all) this.#unconfirmed.add(wireId, 'left')
     // The library ends the stream of a connection with the connection.
-    return [...further, connectionId].map((wireId) => leftOf(wireId, reason))
+    return all.map((wireId) => leftOf(wireId, reason))
   }
 
   /**
@@ -118,14 +156,74 @@ export class Roster {
   update({ connections, streams }: SessionSnapshot, awaitsStreams = false): LegacyNotification[] {
     const present = new Set(connections.map(({ connectionId }) => connectionId))
     const published = new Set(streams.map(({ streamId }) => streamId))
-    const reason: DisconnectReason = 'networkDisconnect'
     const gone = [...this.#members.keys()].filter((connectionId) => !present.has(connectionId))
     return [
-      ...gone.flatMap((connectionId) => this.left(connectionId, reason)),
+      ...gone.flatMap((connectionId) => this.left(connectionId, REASON)),
       ...(awaitsStreams ? [] : this.#ended(published)).flatMap((stream) => this.unpublished(stream, 'unpublish')),
       ...connections.flatMap((connection) => this.joined(connection)),
+      ...streams.flatMap((stream) => this.#propertiesOf(stream)),
       ...oldestFirst(streams).flatMap((stream) => this.published(stream)),
     ]
+  }
+
+  /**
+   * The changes to the snapshot for a client that may not have received the last ones. A connection of version 2 whose
+   * stream has changed is ended and shown again: the library expects neither the end of an unknown stream nor a second
+   * publication of a known one.
+   *
+   * @param isReceived whether the client receives the stream, and so knows it
+   */
+  repair(
+    snapshot: SessionSnapshot,
+    awaitsStreams: boolean,
+    isReceived: (streamId: string) => boolean,
+  ): LegacyNotification[] {
+    const isDoubtful = ([wireId]: [string, Change]): boolean => {
+      const streamId = this.streamOf(wireId)
+      return streamId === undefined || !isReceived(streamId)
+    }
+    const doubtful = new Map(this.#unconfirmed.take().filter(isDoubtful))
+    for (const wireId of doubtful.keys()) this.#forgetStreamOf(wireId)
+    this.#doubtfulProperties = new Set(this.#unconfirmedProperties.take().map(([key]) => key))
+    const news = this.update(snapshot, awaitsStreams).filter((each) => !doubtful.has(wireIdIn(each)))
+    this.#doubtfulProperties = new Set()
+    return [...[...doubtful].flatMap(([wireId, change]) => this.#showAgain(wireId, change)), ...news]
+  }
+
+  #forgetStreamOf(wireId: string): void {
+    const streamId = this.streamOf(wireId)
+    if (streamId !== undefined) this.#members.get(this.participantOf(wireId))?.streams.delete(streamId)
+  }
+
+  /** A repeated `participantJoined` or `participantLeft` has no effect. */
+  #showAgain(wireId: string, change: Change): LegacyNotification[] {
+    const member = this.#members.get(this.participantOf(wireId))
+    const stream = this.#shownOf(this.streamOf(wireId) ?? '')?.stream
+    if (!member || (!stream && !this.#members.has(wireId))) {
+      this.#unconfirmed.add(wireId, 'left')
+      return [leftOf(wireId, REASON)]
+    }
+    this.#unconfirmed.add(wireId, stream ? 'stream' : change)
+    return [
+      ...(change === 'joined' ? [] : [leftOf(wireId, REASON)]),
+      joinedOf(wireId, member),
+      ...(stream ? [publishedOf(wireId, stream)] : []),
+    ]
+  }
+
+  /** The client has sent a ping. */
+  pinged(): void {
+    this.#unconfirmed.pinged()
+    this.#unconfirmedProperties.pinged()
+    this.own.pinged()
+  }
+
+  /** Nothing for an unknown stream. */
+  #propertiesOf(now: StreamInfo): LegacyNotification[] {
+    const shown = this.#shownOf(now.streamId)
+    if (!shown) return []
+    const isDoubtful = (property: string): boolean => this.#doubtfulProperties.has(propertyKey(now.streamId, property))
+    return propertyChanges(shown.stream, now, isDoubtful).flatMap((change) => this.changed(change))
   }
 
   #ended(published: ReadonlySet<string>): { streamId: string; connectionId: string }[] {
@@ -142,12 +240,13 @@ export class Roster {
   }
 
   /** Assigns the stream to a connection of version 2; undefined when its participant is unknown or the client itself. */
-  #show({ streamId, connectionId }: StreamInfo): { wireId: string; member: Member } | undefined {
+  #show(stream: StreamInfo): { wireId: string; member: Member } | undefined {
+    const { streamId, connectionId } = stream
     const member = this.#members.get(connectionId)
     if (!member) return undefined
-    const isFree = ![...member.streams.values()].includes(connectionId)
+    const isFree = ![...member.streams.values()].some(({ wireId }) => wireId === connectionId)
     const wireId = isFree ? connectionId : furtherId(streamId, connectionId)
-    member.streams.set(streamId, wireId)
+    member.streams.set(streamId, { wireId, stream })
     return { wireId, member }
   }
 
@@ -158,14 +257,35 @@ export class Roster {
   }
 
   #wireIdOf(streamId: string): string | undefined {
+    return this.#shownOf(streamId)?.wireId
+  }
+
+  #shownOf(streamId: string): Shown | undefined {
     for (const { streams } of this.#members.values()) {
-      const wireId = streams.get(streamId)
-      if (wireId !== undefined) return wireId
+      const shown = streams.get(streamId)
+      if (shown) return shown
     }
     return undefined
   }
 }
 
+/** Snapshots contain no reasons. */
+const REASON: DisconnectReason = 'networkDisconnect'
+
+const propertyKey = (streamId: string, property: string): string => `${streamId} ${property}`
+
+/** The connection of version 2 that a notification of the roster is about. */
+const wireIdIn = ({ params }: LegacyNotification): string =>
+  String('id' in params ? params.id : 'connectionId' in params ? params.connectionId : '')
+
+const joinedOf = (id: string, member: Member): LegacyNotification => ({
+  method: 'participantJoined',
+  params: viewOf(id, member),
+})
+const publishedOf = (id: string, stream: StreamInfo): LegacyNotification => ({
+  method: 'participantPublished',
+  params: { id, streams: [streamView(stream)] },
+})
 const viewOf = (id: string, { createdAt, metadata }: Member): ParticipantView => ({ id, createdAt, metadata })
 const leftOf = (connectionId: string, reason: string): LegacyNotification => ({
   method: 'participantLeft',

@@ -1,4 +1,11 @@
-import type { ConnectionInfo, IceServer, MediaOptions, SessionSnapshot, StreamInfo } from '@session-service/contract'
+import type {
+  ConnectionInfo,
+  IceServer,
+  MediaOptions,
+  NotificationParams,
+  SessionSnapshot,
+  StreamInfo,
+} from '@session-service/contract'
 
 /** Answered to clients that state no version; the library refuses to continue without one that it can parse. */
 const DEFAULT_VERSION = '2.32.0'
@@ -32,6 +39,19 @@ export function streamView({ streamId, createdAt, mediaOptions }: StreamInfo): o
     ...(hasVideo && videoView(mediaOptions)),
     filter: filter ?? {},
   }
+}
+
+/** A changed property of a stream. Values are JSON text, except those of filters. */
+export function propertyView({
+  streamId,
+  changedProperty,
+  newValue,
+  reason,
+}: NotificationParams<'streamPropertyChanged'>): object | undefined {
+  // The library does not know it as a property that changes.
+  if (changedProperty === 'frameRate' || newValue === null) return undefined
+  const value = changedProperty === 'filter' ? newValue : JSON.stringify(newValue)
+  return { streamId, property: changedProperty, newValue: value, reason }
 }
 
 /** A participant of the join result or of `participantJoined`. */

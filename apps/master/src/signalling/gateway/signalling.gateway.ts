@@ -120,6 +120,7 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     const request = socket.read(data, isBinary)
     this.liveness.received(socket, now)
     if (!request) return
+    if (request.method === 'ping') socket.dialect.pinged()
     const cost = endpoint.cost(request)
     if (cost > 0 && !this.#spend(socket, now, 0, cost)) return
     void Promise.resolve(endpoint.handle(socket, calls, request)).catch((error: unknown) =>

@@ -65,6 +65,8 @@ export class ClientSocket {
   readonly ended: Promise<void>
   /** The client has closed the socket because its page is gone: it was left, reloaded or closed. */
   isPageGone = false
+  /** The code with which it was closed. */
+  closeCode: number | undefined
   #isClosing = false
   /** Notifications that arrived while a snapshot was being read. */
   #held: SharedNotification[] = []
@@ -91,6 +93,7 @@ export class ClientSocket {
     this.unjoinedBudget = new ClientBudget(now)
     this.ended = new Promise((resolve) =>
       socket.once('close', (code: number) => {
+        this.closeCode = code
         // A client answers with the code that it received.
         this.isPageGone = code === CLOSE_CODE.goingAway && !this.#isClosing
         resolve()

@@ -25,6 +25,8 @@ export interface SocketDialect {
   readonly closeDelayMs: number
   /** Whether clients open a new socket as soon as theirs closes: a server that shuts down closes them one by one. */
   readonly reconnectsAtOnce: boolean
+  /** A ping of the client has arrived. */
+  pinged(): void
   /** The frames of a notification, in order; none when these clients have nothing to do. */
   framesOf(shared: SharedNotification): readonly (string | Buffer)[]
 }
@@ -34,5 +36,6 @@ export const NATIVE: SocketDialect = {
   windows: { ...SIGNALLING_WINDOWS, terminate: SIGNALLING_WINDOWS.evict + SIGNALLING_WINDOWS.silent },
   closeDelayMs: 0,
   reconnectsAtOnce: false,
+  pinged: () => undefined,
   framesOf: (shared) => [shared.frame],
 }
