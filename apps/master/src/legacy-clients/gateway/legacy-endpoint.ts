@@ -1,4 +1,4 @@
-import type { RpcRequest } from '@session-service/contract'
+import { publisherOf, type RpcRequest } from '@session-service/contract'
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import type { CallQueues } from '../../signalling/gateway/calls.js'
@@ -24,6 +24,9 @@ const SLOW_CALLS: ReadonlyMap<LegacyMethod, string> = new Map([
   ['execFilterMethod', 'streamId'],
   ['removeFilter', 'streamId'],
 ])
+/** The methods about the stream of the client; their calls run in order, those of `reconnectStream` included. */
+const OWN_STREAM_CALLS: ReadonlySet<LegacyMethod> = new Set(['publishVideo', 'unpublishVideo', 'streamPropertyChanged'])
+const OWN_STREAM = 'own stream'
 /** The methods about one stream, each with the parameter by which their calls run in order. */
 const STREAM_CALLS: ReadonlyMap<LegacyMethod, string> = new Map([
   ['prepareReceiveVideoFrom', 'sender'],
@@ -78,9 +81,20 @@ export class LegacyEndpoint implements SocketEndpoint, OnModuleInit {
     if (method === 'onIceCandidate') return task()
     const slowBy = SLOW_CALLS.get(method)
     if (slowBy !== undefined) return calls.runSlowly(textOf(params?.[slowBy]), task)
-    const streamBy = STREAM_CALLS.get(method)
-    return calls.runIn(streamBy === undefined ? '' : textOf(params?.[streamBy]), task)
+    return calls.runIn(queueOf(request, method, client), task)
   }
+}
+
+/** The key of the calls that run in order. */
+function queueOf({ params }: RpcRequest, method: LegacyMethod, { participant }: LegacyClient): string {
+  if (!participant) return ''
+  const { roster } = participant
+  if (OWN_STREAM_CALLS.has(method)) return OWN_STREAM
+  // It names the connection that shows the stream.
+  if (method === 'unsubscribeFromVideo') return roster.streamOf(textOf(params?.sender)) ?? ''
+  const streamBy = STREAM_CALLS.get(method)
+  const streamId = streamBy === undefined ? '' : textOf(params?.[streamBy])
+  return publisherOf(streamId) === roster.ownId ? OWN_STREAM : streamId
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

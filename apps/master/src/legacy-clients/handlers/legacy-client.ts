@@ -79,6 +79,8 @@ export class LegacyParticipant {
   /** The epochs of the media of the streams that it receives. */
   readonly subscriptions = new Map<string, number>()
   readonly offers = new LegacyOffers()
+  /** The newest own stream that has ended with a notification. */
+  #endedOwn: string | undefined
   /** The epoch of the media that its own and its received streams use. */
   epoch = 0
   /** After a loss of the media, until the publishers had time to return: missing streams have not ended. */
@@ -117,6 +119,13 @@ export class LegacyParticipant {
     if (own) this.own = { streamId: own.streamId, createdAt: own.createdAt, epoch: this.epoch, options: optionsOf(own) }
   }
 
+  /** @throws ServiceError NOT_FOUND for a stream that others have ended while its filter started */
+  published(own: OwnStream): void {
+    if (this.#endedOwn === own.streamId)
+      throw new ServiceError('NOT_FOUND', 'the stream has ended meanwhile', { subject: 'stream' })
+    this.own = own
+  }
+
   /** @throws ServiceError NOT_FOUND for a stream that it does not publish */
   ownOrLost(streamId: string): OwnStream {
     if (this.own?.streamId === streamId) return this.own
@@ -147,7 +156,10 @@ export class LegacyParticipant {
     if (method !== 'streamDestroyed') return
     this.subscriptions.delete(params.streamId)
     this.offers.forget(params.streamId)
-    if (params.connectionId === this.roster.ownId) this.#ownEnds.add(params.streamId, params)
+    if (params.connectionId === this.roster.ownId) {
+      this.#endedOwn = params.streamId
+      this.#ownEnds.add(params.streamId, params)
+    }
     if (params.streamId === this.own?.streamId) this.own = undefined
   }
 

@@ -79,7 +79,7 @@ export class LegacyMedia {
     const filter = call.filter && { type: call.filter.type, options: call.filter.options }
     const published = await this.calls.call('publish', participant, { tracks, dtlsParameters, ...options, filter })
     const { streamId, createdAt } = published
-    legacy.own = { streamId, createdAt, epoch: place?.epoch ?? 0, options }
+    legacy.published({ streamId, createdAt, epoch: place?.epoch ?? 0, options })
     legacy.clientCapabilities = offer.rtpCapabilities
     return { sdpAnswer: offer.answer(transportOf(published)), id: streamId, createdAt }
   }
@@ -145,7 +145,10 @@ export class LegacyMedia {
     const sdp = sdpString ?? sdpOffer
     if (sdp === undefined) throw new ServiceError('INVALID', 'sdpString: is missing')
     if (publisherOf(streamId) !== participant.connectionId) return this.#receive(participant, streamId, sdp, legacy)
-    return this.#renewOwn(participant, legacy.ownOrLost(streamId), sdp, legacy)
+    const own = legacy.ownOrLost(streamId)
+    // Not after the calls: the stream may end meanwhile.
+    legacy.own = own
+    return this.#renewOwn(participant, own, sdp, legacy)
   }
 
   async #renewOwn(
@@ -160,7 +163,6 @@ export class LegacyMedia {
       own.epoch === epoch
         ? await this.#replaceMedia(participant, own, offer)
         : await this.#publishAgain(participant, epoch, own, offer)
-    legacy.own = own
     return { sdpAnswer: offer.answer(transport), id: own.streamId, createdAt: own.createdAt }
   }
 

@@ -1,0 +1,89 @@
+import type { NodeCommand, NodeCommandCall } from '@session-service/contract'
+import { until } from '@session-service/testing'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { SILENT_TRACK } from '../recordings/fixtures/fake-media-node.js'
+import { LegacyTestbed, type V2Member } from './fixtures/legacy-testbed.js'
+import { offerOf } from './sdp/fixtures/sdp-files.js'
+
+const OFFER = offerOf('chromium-simulcast')
+
+let testbed: LegacyTestbed
+beforeAll(async () => {
+  testbed = await LegacyTestbed.start()
+})
+afterEach(() => {
+  testbed.node.onCommand = () => undefined
+})
+afterAll(() => testbed.stop())
+
+const callsFor = <C extends NodeCommand>(command: C, { id }: V2Member): NodeCommandCall<C>[] =>
+  testbed.node
+    .callsOf(command)
+    .filter((call) => 'connectionId' in call && call.connectionId === id) as NodeCommandCall<C>[]
+
+const rejoined = (member: V2Member) =>
+  until('the participant rejoins', () => callsFor('joinPerStream', member).length === 2)
+
+/** A client of version 2 that publishes, muted. */
+async function publishMuted(sessionId: string) {
+  const member = await testbed.join(sessionId)
+  const publication = { sdpOffer: OFFER, hasAudio: true, hasVideo: true, audioActive: false, videoActive: true }
+  const { id } = await member.client.call('publishVideo', { ...publication, typeOfVideo: 'CAMERA' })
+  const streamId = String(id)
+  const change = (newValue: boolean) => {
+    const params = { streamId, property: 'audioActive', newValue, reason: 'publishAudio' }
+    return member.client.call('streamPropertyChanged', params)
+  }
+  const renew = () => member.client.call('reconnectStream', { stream: streamId, sdpString: OFFER })
+  return { member, streamId, change, renew }
+}
+
+/** Keeps the participants from rejoining until it is called. */
+function delayRejoins(): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  testbed.node.onCommand = (command) => (command === 'joinPerStream' ? promise : undefined)
+  return resolve
+}
+
+const lossOf = async (roomId: string, member: V2Member) => {
+  await testbed.node.loseRoom(roomId, 1)
+  await rejoined(member)
+}
+
+describe('a publisher whose media is lost', () => {
+  it('ends its stream when it unpublishes during the renewal', async () => {
+    const { id, roomId } = await testbed.session()
+    const { member, streamId, renew } = await publishMuted(id)
+    await lossOf(roomId, member)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    testbed.node.onCommand = (command) => (command === 'publish' ? promise : undefined)
+    const renewed = renew()
+    await until('the node has the publication', () => callsFor('publish', member).length === 2)
+    const ended = member.client.call('unpublishVideo', {})
+    resolve()
+    expect(await renewed).toMatchObject({ id: streamId })
+    expect(await ended).toEqual({})
+    const again = await member.client.call('publishVideo', { sdpOffer: OFFER, hasAudio: true, hasVideo: true })
+    expect(again.id).not.toBe(streamId)
+    expect((await testbed.stack.api.getConnection(id, member.id)).publishers).toMatchObject([{ streamId: again.id }])
+    await member.client.close()
+  })
+})
+
+describe('a publisher that renews its media', () => {
+  it('can publish another stream when others end its own meanwhile', async () => {
+    const { id } = await testbed.session()
+    const [{ member, streamId, renew }, moderator] = [await publishMuted(id), await testbed.join(id)]
+    const { promise, resolve } = Promise.withResolvers<void>()
+    testbed.node.onCommand = (command) => (command === 'replaceMedia' ? promise : undefined)
+    const renewed = renew()
+    await until('the node has the new media', () => callsFor('replaceMedia', member).length === 1)
+    await moderator.client.call('forceUnpublish', { streamId })
+    await member.client.notified('participantUnpublished')
+    resolve()
+    await renewed
+    const again = await member.client.call('publishVideo', { sdpOffer: OFFER, hasAudio: true, hasVideo: true })
+    expect(again.id).not.toBe(streamId)
+    await Promise.all([member.client.close(), moderator.client.close()])
+  })
+})
