@@ -51,6 +51,37 @@ const lossOf = async (roomId: string, member: V2Member) => {
 }
 
 describe('a publisher whose media is lost', () => {
+  it('publishes again as it was muted last', async () => {
+    const { id, roomId } = await testbed.session()
+    const { member, change, renew } = await publishMuted(id)
+    await change(true)
+    await lossOf(roomId, member)
+    await renew()
+    expect(callsFor('publish', member).map(({ audioActive }) => audioActive)).toEqual([false, true])
+    await member.client.close()
+  })
+
+  it('may mute and unmute while its media is being moved, and the others are notified', async () => {
+    const { id, roomId } = await testbed.session()
+    const [{ member, streamId, change, renew }, viewer] = [
+      await publishMuted(id),
+      await testbed.join(id, { master: 1 }),
+    ]
+    const rejoin = delayRejoins()
+    await lossOf(roomId, member)
+    expect(await change(true)).toEqual({})
+    expect(await viewer.client.notified('streamPropertyChanged')).toEqual({
+      ...{ connectionId: member.id, streamId, property: 'audioActive', newValue: 'true', reason: 'publishAudio' },
+    })
+    rejoin()
+    await renew()
+    expect(callsFor('publish', member).at(-1)).toMatchObject({ streamId, audioActive: true })
+    // The stream has a row again.
+    expect(await change(false)).toEqual({})
+    expect(callsFor('changeStream', member).at(-1)).toMatchObject({ streamId, audioActive: false })
+    await Promise.all([member, viewer].map(({ client }) => client.close()))
+  })
+
   it('ends its stream when it unpublishes during the renewal', async () => {
     const { id, roomId } = await testbed.session()
     const { member, streamId, renew } = await publishMuted(id)

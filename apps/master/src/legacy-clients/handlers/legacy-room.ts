@@ -4,7 +4,7 @@ import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { ParticipantCalls } from '../../signalling/rpc-handlers/participant-calls.js'
 import type { JoinedParticipant } from '../../signalling/sockets/client-socket.js'
 import { dimensionsOf, labelOf, type LegacyCall, type LegacyMethod } from '../wire/calls.js'
-import type { LegacyParticipant } from './legacy-client.js'
+import type { LegacyParticipant, OwnStream } from './legacy-client.js'
 
 /** Methods without SDP. */
 export const ROOM_METHODS = [
@@ -31,11 +31,12 @@ type Handler<M extends LegacyRoomMethod> = (
 ) => Promise<unknown>
 
 /** The reasons of clients that name none, or one of their own. */
-const REASONS: Readonly<Record<string, StreamChangeReason>> = {
+const REASONS = {
   audioActive: 'publishAudio',
   videoActive: 'publishVideo',
   videoDimensions: 'deviceRotated',
-}
+} as const satisfies Record<string, StreamChangeReason>
+const isChangeable = (property: string): property is keyof typeof REASONS => Object.hasOwn(REASONS, property)
 const TRACKS: Readonly<Record<string, MediaKind>> = { audioTrack: 'audio', videoTrack: 'video' }
 
 /** The handlers of the methods that exchange no SDP; each calls the handler of the native method. */
@@ -56,7 +57,7 @@ export class LegacyRoom {
       }),
     streamPropertyChanged: (participant, call, legacy) => this.#changeStream(participant, call, legacy),
     unpublishVideo: async (participant, _call, legacy) => {
-      const streamId = ownStreamOf(legacy)
+      const { streamId } = ownStreamOf(legacy)
       await this.calls.call('unpublish', participant, { streamId })
       legacy.own = undefined
     },
@@ -103,12 +104,24 @@ export class LegacyRoom {
   ): Promise<void> {
     const { property, newValue } = call
     const kind = TRACKS[property]
-    if (kind) return this.#announceTrack(participant, ownStreamOf(legacy), kind, labelOf(newValue))
-    const usual = REASONS[property]
+    if (kind) return this.#announceTrack(participant, ownStreamOf(legacy).streamId, kind, labelOf(newValue))
     const value = property === 'videoDimensions' ? dimensionsOf(newValue) : flagOf(newValue)
-    if (usual === undefined || value === undefined) return
-    const reason = StreamChangeReason.safeParse(call.reason).data ?? usual
-    await this.calls.call('changeStream', participant, { streamId: ownStreamOf(legacy), [property]: value, reason })
+    if (!isChangeable(property) || value === undefined) return
+    const reason = StreamChangeReason.safeParse(call.reason).data ?? REASONS[property]
+    const own = ownStreamOf(legacy)
+    const { streamId } = own
+    own.options = { ...own.options, [property]: value }
+    const { place } = participant
+    try {
+      if (place && !legacy.hasLostOwn)
+        return void (await this.calls.call('changeStream', participant, { streamId, [property]: value, reason }))
+    } catch (error) {
+      if (participant.place === place) throw error
+    }
+    // The media is lost: the client publishes again with the value, and the others keep the stream until then.
+    const { roomId, connectionId } = participant
+    const params = { streamId, connectionId, changedProperty: property, newValue: value, reason }
+    this.broadcast.notify(roomId, { method: 'streamPropertyChanged', params }, { except: [connectionId] })
   }
 
   /** A replaced track changes nothing here: the same transport sends it. */
@@ -121,9 +134,9 @@ export class LegacyRoom {
 const flagOf = (value: unknown): boolean | undefined =>
   value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined
 
-function ownStreamOf({ own }: LegacyParticipant): string {
+function ownStreamOf({ own }: LegacyParticipant): OwnStream {
   if (!own) throw new ServiceError('NOT_FOUND', 'nothing is published', { subject: 'stream' })
-  return own.streamId
+  return own
 }
 
 export const isRoomMethod = (method: LegacyMethod): method is LegacyRoomMethod =>
