@@ -118,3 +118,56 @@ describe('a publisher that renews its media', () => {
     await Promise.all([member.client.close(), moderator.client.close()])
   })
 })
+
+describe('a page that does not want a stream any more', () => {
+  /** A native publisher, and a viewer that may subscribe. */
+  async function meeting() {
+    const session = await testbed.session()
+    const publisher = await testbed.joinNatively(session.id)
+    const { streamId } = await publisher.client.request('publish', { tracks: [SILENT_TRACK] })
+    const viewer = await testbed.join(session.id)
+    const { client } = viewer
+    const subscribe = () => client.call('prepareReceiveVideoFrom', { sender: streamId, reconnect: false })
+    const unsubscribe = () => client.call('unsubscribeFromVideo', { sender: publisher.id })
+    const close = () => Promise.all([client.close(), publisher.client.close()])
+    return { ...session, publisher, viewer, streamId, subscribe, unsubscribe, close }
+  }
+
+  it('unsubscribes while it still subscribes', async () => {
+    const { viewer, subscribe, unsubscribe, close } = await meeting()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    testbed.node.onCommand = (command) => (command === 'subscribe' ? promise : undefined)
+    const subscribed = subscribe()
+    await until('the node has the subscription', () => callsFor('subscribe', viewer).length === 1)
+    const unsubscribed = unsubscribe()
+    resolve()
+    // The fake node sends no tracks.
+    await subscribed
+    expect(await unsubscribed).toEqual({})
+    expect(callsFor('unsubscribe', viewer)).toHaveLength(1)
+    await close()
+  })
+
+  it('unsubscribes without a subscription', async () => {
+    const { publisher, streamId, viewer, unsubscribe, close } = await meeting()
+    expect(await unsubscribe()).toEqual({})
+    await publisher.client.request('unpublish', { streamId })
+    await viewer.client.notified('participantUnpublished')
+    expect(await unsubscribe()).toEqual({})
+    await expect(viewer.client.call('unsubscribeFromVideo', { sender: 'con_none' })).rejects.toMatchObject({
+      code: 102,
+    })
+    await close()
+  })
+
+  it('unsubscribes while its media is being moved', async () => {
+    const { roomId, viewer, subscribe, unsubscribe, close } = await meeting()
+    await subscribe()
+    const rejoin = delayRejoins()
+    await lossOf(roomId, viewer)
+    expect(await unsubscribe()).toEqual({})
+    expect(await unsubscribe()).toEqual({})
+    rejoin()
+    await close()
+  })
+})

@@ -98,6 +98,14 @@ export class LegacyOffers {
     return this.#latest.get(streamId)?.awaitsAnswer ?? false
   }
 
+  /** Ends the subscription to a stream when the offers before are made. */
+  end(streamId: string, unsubscribe: () => Promise<void>): Promise<void> {
+    return this.#making.run(streamId, () => {
+      this.forget(streamId)
+      return unsubscribe()
+    })
+  }
+
   /** Forgets a stream that has ended. */
   forget(streamId: string): void {
     this.#latest.get(streamId)?.close()

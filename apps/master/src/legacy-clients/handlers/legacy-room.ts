@@ -61,12 +61,7 @@ export class LegacyRoom {
       await this.calls.call('unpublish', participant, { streamId })
       legacy.own = undefined
     },
-    unsubscribeFromVideo: async (participant, { sender }, legacy) => {
-      const streamId = legacy.roster.streamOf(sender)
-      if (streamId === undefined || !legacy.subscriptions.delete(streamId))
-        throw new ServiceError('NOT_FOUND', 'sender: there is no subscription to it', { subject: 'connection' })
-      await this.calls.call('unsubscribe', participant, { streamId })
-    },
+    unsubscribeFromVideo: (participant, { sender }, legacy) => this.#unsubscribe(participant, sender, legacy),
     forceDisconnect: (participant, { connectionId }, { roster }) =>
       this.calls.call('forceDisconnect', participant, { connectionId: roster.participantOf(connectionId) }),
     forceUnpublish: (participant, { streamId }) => this.calls.call('forceUnpublish', participant, { streamId }),
@@ -95,6 +90,22 @@ export class LegacyRoom {
     const handler: Handler<M> = this.#handlers[method]
     await handler(participant, call, legacy)
     return {}
+  }
+
+  /** The library keeps the media when the call fails: without a subscription there is nothing to end. */
+  async #unsubscribe(participant: JoinedParticipant, sender: string, legacy: LegacyParticipant): Promise<void> {
+    const { roster, subscriptions, offers } = legacy
+    const streamId = roster.streamOf(sender)
+    if (streamId === undefined) {
+      if (roster.knows(sender)) return
+      throw new ServiceError('NOT_FOUND', 'sender: there is no such connection', { subject: 'connection' })
+    }
+    subscriptions.delete(streamId)
+    await offers.end(streamId, async () => {
+      // An offer that was being made has subscribed meanwhile.
+      subscriptions.delete(streamId)
+      await endIfPresent(participant, () => this.calls.call('unsubscribe', participant, { streamId }))
+    })
   }
 
   async #changeStream(
@@ -128,6 +139,18 @@ export class LegacyRoom {
   #announceTrack({ roomId, connectionId }: JoinedParticipant, streamId: string, kind: MediaKind, label: string): void {
     const params = { streamId, connectionId, kind, label }
     this.broadcast.notify(roomId, { method: 'trackReplaced', params }, { except: [connectionId] })
+  }
+}
+
+/** Ends what may have ended already, with a loss of the media for example. */
+async function endIfPresent(participant: JoinedParticipant, end: () => Promise<unknown>): Promise<void> {
+  const { place } = participant
+  if (!place) return
+  try {
+    await end()
+  } catch (error) {
+    const isGone = error instanceof ServiceError && error.code === 'NOT_FOUND'
+    if (!isGone && participant.place === place) throw error
   }
 }
 

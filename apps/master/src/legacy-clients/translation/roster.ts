@@ -65,6 +65,11 @@ export class Roster {
     return this.#wireIdOf(streamId) !== undefined
   }
 
+  /** Whether the client was notified of the participant. */
+  knows(connectionId: string): boolean {
+    return this.#members.has(connectionId)
+  }
+
   /** The ids of all streams of others. */
   get streamIds(): string[] {
     return [...this.#members.values()].flatMap(({ streams }) => [...streams.keys()])
