@@ -171,3 +171,36 @@ describe('a page that does not want a stream any more', () => {
     await close()
   })
 })
+
+describe('a page that reconnects at another master', () => {
+  it('gets new media when it has missed the loss of its media', async () => {
+    const { id, roomId } = await testbed.session()
+    const [{ member, streamId }, other] = [await publishMuted(id), await testbed.join(id)]
+    member.client.cut()
+    await lossOf(roomId, other)
+    const client = await testbed.open(id, 1)
+    await client.call('connect', { sessionId: member.result.sessionId, reconnect: true })
+    expect(await client.call('reconnectStream', { stream: streamId, sdpString: OFFER })).toMatchObject({ id: streamId })
+    expect(callsFor('joinPerStream', member)).toHaveLength(2)
+    await Promise.all([client.close(), other.client.close()])
+  })
+
+  it('rejoins once when its media is lost at that moment', async () => {
+    const { id, roomId } = await testbed.session()
+    const member = await testbed.join(id)
+    member.client.cut()
+    testbed.node.onCommand = async () => {
+      // The first one is that of every new socket, the second one comes after the snapshot.
+      if (callsFor('reportSendLimits', member).length !== 2) return
+      testbed.node.onCommand = () => undefined
+      await testbed.node.loseRoom(roomId, 1)
+    }
+    const client = await testbed.open(id, 1)
+    await client.call('connect', { sessionId: member.result.sessionId, reconnect: true })
+    await rejoined(member)
+    const publish = () => client.call('publishVideo', { sdpOffer: OFFER, hasAudio: true, hasVideo: true })
+    await until('the participant can publish', () => publish().catch(() => undefined))
+    expect(callsFor('joinPerStream', member)).toHaveLength(2)
+    await client.close()
+  })
+})

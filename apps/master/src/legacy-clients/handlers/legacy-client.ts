@@ -64,7 +64,7 @@ const optionsOf = ({ mediaOptions }: StreamInfo): OwnStream['options'] => {
 }
 
 /** Before every epoch of media. */
-const LOST_EPOCH = 0
+export const LOST_EPOCH = 0
 /** Of a stream whose options only another master has known. */
 const LOST_OPTIONS = { audioActive: true, videoActive: true, frameRate: null, videoDimensions: null }
 

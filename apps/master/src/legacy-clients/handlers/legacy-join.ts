@@ -14,7 +14,7 @@ import type { ClientSocket, JoinedParticipant, RpcId } from '../../signalling/so
 import { joinResult } from '../translation/views.js'
 import { type LegacyCall, tokenOf } from '../wire/calls.js'
 import { readReconnectKey, writeReconnectKey } from '../wire/reconnect-key.js'
-import { type LegacyClient, legacyFrame, LegacyParticipant } from './legacy-client.js'
+import { type LegacyClient, legacyFrame, LegacyParticipant, LOST_EPOCH } from './legacy-client.js'
 import { LegacyMediaRecovery } from './legacy-media-recovery.js'
 import { LegacyParticipants } from './legacy-participants.js'
 
@@ -123,10 +123,12 @@ export class LegacyJoin {
     const { participant } = socket
     if (!participant) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
     // What it was notified of at another master since is not known here.
+    const isKnownHere = participant.wasHere && this.participants.get(connectionId) !== undefined
+    const isAbsent = !isKnownHere && (await this.recovery.isAbsent(participant))
     const known = participant.wasHere ? this.participants.get(connectionId) : undefined
     const legacy = this.#add(socket, client, known ?? new LegacyParticipant(connectionId, participant.sessionId))
     if (!known) {
-      legacy.enter(rtpCapabilities, snapshot.mediaEpoch)
+      legacy.enter(rtpCapabilities, isAbsent ? LOST_EPOCH : snapshot.mediaEpoch)
       // At another master: to notify the client of a known stream again would cost it its media.
       legacy.assume(snapshot)
       legacy.roster.own.enter(rights, snapshot.recordings)

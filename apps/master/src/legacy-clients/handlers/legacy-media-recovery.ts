@@ -1,9 +1,10 @@
 import { CLOSE_CODE, type ErrorCode, ServiceError } from '@session-service/contract'
 import { sleep } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
+import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { MediaRpcHandlers } from '../../signalling/rpc-handlers/media.rpc-handlers.js'
-import type { ClientSocket } from '../../signalling/sockets/client-socket.js'
+import type { ClientSocket, JoinedParticipant } from '../../signalling/sockets/client-socket.js'
 import { legacyFrame, type LegacyParticipant, type MediaEvent } from './legacy-client.js'
 import { LegacyMedia } from './legacy-media.js'
 
@@ -22,14 +23,19 @@ const CLOSE_UNTIL_MS = 60_000
 const QUIET_MS = 5_000
 const CLOSE_POLL_MS = 500
 
+/** A node that does not answer in time may have the participant. */
+const PROBE_TIMEOUT_MS = 2_000
+
 /** Does for clients of version 2 what native clients do by themselves when media is lost or replaced. */
 @Injectable()
 export class LegacyMediaRecovery {
   readonly #logger = new Logger(LegacyMediaRecovery.name)
+  readonly #rejoining = new WeakSet<ClientSocket>()
 
   constructor(
     private readonly media: LegacyMedia,
     private readonly mediaHandlers: MediaRpcHandlers,
+    private readonly mediaNodes: MediaNodesService,
     private readonly snapshots: SessionSnapshots,
   ) {}
 
@@ -46,9 +52,31 @@ export class LegacyMediaRecovery {
     })
   }
 
-  /** Enters the room at its new place, and offers the streams that are there already. */
+  /** Whether the node of the session does not have the participant: it has missed a loss of its media. */
+  async isAbsent({ place, roomId, connectionId }: JoinedParticipant): Promise<boolean> {
+    if (!place) return false
+    try {
+      const params = { roomId, connectionId }
+      await this.mediaNodes.request(place, 'reportSendLimits', params, { timeoutMs: PROBE_TIMEOUT_MS })
+      return false
+    } catch (error) {
+      return error instanceof ServiceError && error.code === 'NOT_FOUND' && error.subject === 'connection'
+    }
+  }
+
   async #rejoin(socket: ClientSocket, legacy: LegacyParticipant, afterMs: number): Promise<void> {
+    // A new socket may be notified of a loss that its first snapshot contains.
+    if (this.#rejoining.has(socket)) return
+    this.#rejoining.add(socket)
+    const hasEntered = await this.#enter(socket, legacy, afterMs).finally(() => this.#rejoining.delete(socket))
+    if (hasEntered) await Promise.all([this.#renewOwn(legacy), this.#endMissing(legacy)])
+  }
+
+  /** Enters the room at its new place, and offers the streams that are there already. Returns whether it did. */
+  async #enter(socket: ClientSocket, legacy: LegacyParticipant, afterMs: number): Promise<boolean> {
+    let hasEntered = false
     await sleep(afterMs)
+    // Again, when the new media is lost meanwhile.
     while (socket.isOpen && socket.participant && !socket.participant.place) {
       try {
         const { snapshot, routerRtpCapabilities } = await this.mediaHandlers.rejoinPerStream(socket, socket.participant)
@@ -56,12 +84,13 @@ export class LegacyMediaRecovery {
         socket.notify('snapshot', snapshot)
         socket.releaseAfter(snapshot)
         for (const { streamId } of snapshot.streams) this.handle(socket, legacy, { kind: 'returned', streamId })
-        return void (await Promise.all([this.#renewOwn(legacy), this.#endMissing(legacy)]))
+        hasEntered = true
       } catch (error) {
         if (!(error instanceof ServiceError) || !RETRIED.includes(error.code)) throw error
         await sleep(RETRY_MS)
       }
     }
+    return hasEntered
   }
 
   /** Not when the client has asked by itself meanwhile. */
