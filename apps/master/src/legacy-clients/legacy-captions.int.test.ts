@@ -135,6 +135,65 @@ describe('captions of a client of version 2', () => {
   })
 })
 
+describe('captions of a client of version 2 whose media is lost', () => {
+  const subscriptions = () => testbed.node.callsOf('subscribeToSpeechToText')
+  const refuseNext = (reason: ServiceError): void => {
+    testbed.node.onCommand = (command) => {
+      if (command !== 'subscribeToSpeechToText') return
+      testbed.node.onCommand = () => undefined
+      throw reason
+    }
+  }
+
+  it('go on when the media of the client and of the speaker is back, unless the client has ended them', async () => {
+    const { id, roomId, viewer, speaker } = await meeting()
+    const other = await testbed.joinNatively(id)
+    const speakersOf = (calls: object[]) => calls.map((call) => 'publisherId' in call && call.publisherId)
+    for (const { id: connectionId } of [speaker, other])
+      await viewer.client.call('subscribeToSpeechToText', { connectionId, lang: 'en-US' })
+    // The speaker is not back yet.
+    refuseNext(new ServiceError('NOT_FOUND', 'no such connection', { subject: 'connection' }))
+    await testbed.node.loseRoom(roomId, 1)
+    await until('the refused subscription is repeated', () => subscriptions().length === 5)
+    expect(speakersOf(subscriptions().slice(2))).toEqual([speaker.id, other.id, speaker.id])
+    expect(subscriptions()[4]).toMatchObject({ connectionId: viewer.id, lang: 'en-US' })
+    expect(viewer.client.all('speechToTextDisconnected')).toEqual([])
+    await viewer.client.call('unsubscribeFromSpeechToText', { connectionId: speaker.id })
+    await testbed.node.loseRoom(roomId, 2)
+    await until('the other one is repeated', () => subscriptions().length > 5)
+    expect(speakersOf(subscriptions().slice(5))).toEqual([other.id])
+    await viewer.client.close()
+  })
+
+  it('end with a notification when they can not be restored, and with success when the client ends them meanwhile', async () => {
+    const { roomId, viewer, speaker } = await meeting()
+    const [subscribe, unsubscribe] = ['subscribeToSpeechToText', 'unsubscribeFromSpeechToText']
+    const caption = { connectionId: speaker.id, lang: 'en-US' }
+    await viewer.client.call(subscribe, caption)
+    refuseNext(new ServiceError('NOT_FOUND', 'no such model', { subject: 'languageModel' }))
+    await testbed.node.loseRoom(roomId, 1)
+    expect(await viewer.client.notified('speechToTextDisconnected')).toEqual({ message: 'no such model' })
+    await viewer.client.call(subscribe, caption)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    testbed.node.onCommand = (command) => (command === 'joinPerStream' ? promise : undefined)
+    await testbed.node.loseRoom(roomId, 2)
+    await until('the client rejoins', () => testbed.node.callsOf('joinPerStream').length === 3)
+    expect(await viewer.client.call(unsubscribe, { connectionId: speaker.id })).toEqual({})
+    resolve()
+    await viewer.client.close()
+  })
+
+  it('are repeated for a new socket, which may have missed their end', async () => {
+    const { id, viewer, speaker } = await meeting()
+    await viewer.client.call('subscribeToSpeechToText', { connectionId: speaker.id, lang: 'en-US' })
+    viewer.client.cut()
+    const client = await testbed.open(id, 1)
+    await client.call('connect', { sessionId: viewer.result.sessionId, reconnect: true })
+    await until('the subscription is repeated', () => subscriptions().length === 2)
+    await client.close()
+  })
+})
+
 describe('the network quality of a publisher', () => {
   it('is notified to clients of version 2, the publisher included, and the first time without a former level', async () => {
     const { id, roomId, viewer, speaker } = await meeting()

@@ -4,6 +4,7 @@ import { ParticipationModule } from '../../participation/participation.module.js
 import { SignallingModule } from '../../signalling/gateway/signalling.module.js'
 import { SocketsModule } from '../../signalling/sockets/sockets.module.js'
 import { StreamsModule } from '../../streams/streams.module.js'
+import { LegacyCaptions } from '../handlers/legacy-captions.js'
 import { LegacyDispatcher } from '../handlers/legacy-dispatcher.js'
 import { LegacyJoin } from '../handlers/legacy-join.js'
 import { LegacyMedia } from '../handlers/legacy-media.js'
@@ -16,6 +17,7 @@ import { LegacyEndpoint } from './legacy-endpoint.js'
 @Module({
   imports: [MediaNodesModule, ParticipationModule, SignallingModule, SocketsModule, StreamsModule],
   providers: [
+    LegacyCaptions,
     LegacyDispatcher,
     LegacyEndpoint,
     LegacyJoin,

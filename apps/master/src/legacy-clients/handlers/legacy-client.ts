@@ -89,6 +89,8 @@ export class LegacyParticipant {
   isAssumed = false
   /** Whether its own stream may be one of them. */
   mayHaveLostOwn = false
+  /** The languages of the captions that it receives, by the connections of the speakers. */
+  readonly captions = new Map<string, string>()
   readonly renewals = new LegacyRenewals()
   /** The ends of its own streams. */
   readonly #ownEnds = new Unconfirmed<NotificationParams<'streamDestroyed'>>()
@@ -153,6 +155,8 @@ export class LegacyParticipant {
     if (method === 'subscriptionReplaced') return this.onMedia({ kind: 'replaced', streamId: params.streamId })
     if (method === 'streamCreated' && this.#knows(params))
       return this.onMedia({ kind: 'returned', streamId: params.streamId })
+    if (method === 'speechToTextDisconnected' && this.captions.get(params.connectionId) === params.lang)
+      this.captions.delete(params.connectionId)
     if (method !== 'streamDestroyed') return
     this.subscriptions.delete(params.streamId)
     this.offers.forget(params.streamId)

@@ -14,6 +14,7 @@ import type { ClientSocket, JoinedParticipant, RpcId } from '../../signalling/so
 import { joinResult } from '../translation/views.js'
 import { type LegacyCall, tokenOf } from '../wire/calls.js'
 import { readReconnectKey, writeReconnectKey } from '../wire/reconnect-key.js'
+import { LegacyCaptions } from './legacy-captions.js'
 import { type LegacyClient, legacyFrame, LegacyParticipant, LOST_EPOCH } from './legacy-client.js'
 import { LegacyMediaRecovery } from './legacy-media-recovery.js'
 import { LegacyParticipants } from './legacy-participants.js'
@@ -34,6 +35,7 @@ export class LegacyJoin {
     private readonly joins: JoinRpcHandlers,
     private readonly participants: LegacyParticipants,
     private readonly recovery: LegacyMediaRecovery,
+    private readonly captions: LegacyCaptions,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
@@ -149,6 +151,7 @@ export class LegacyJoin {
     if (!isLost && !legacy.hasLostOwn) endMissingOwn(socket, legacy, snapshot)
     socket.releaseAfter(snapshot)
     if (isLost) legacy.onMedia({ kind: 'lost', afterMs: 0 })
+    else this.captions.repeatAll(socket, legacy)
   }
 
   /** It ended before the socket could be notified. */

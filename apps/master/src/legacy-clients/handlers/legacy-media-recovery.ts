@@ -5,6 +5,7 @@ import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { MediaRpcHandlers } from '../../signalling/rpc-handlers/media.rpc-handlers.js'
 import type { ClientSocket, JoinedParticipant } from '../../signalling/sockets/client-socket.js'
+import { LegacyCaptions } from './legacy-captions.js'
 import { legacyFrame, type LegacyParticipant, type MediaEvent } from './legacy-client.js'
 import { LegacyMedia } from './legacy-media.js'
 
@@ -34,6 +35,7 @@ export class LegacyMediaRecovery {
 
   constructor(
     private readonly media: LegacyMedia,
+    private readonly captions: LegacyCaptions,
     private readonly mediaHandlers: MediaRpcHandlers,
     private readonly mediaNodes: MediaNodesService,
     private readonly snapshots: SessionSnapshots,
@@ -83,6 +85,7 @@ export class LegacyMediaRecovery {
         legacy.enter(routerRtpCapabilities, snapshot.mediaEpoch)
         socket.notify('snapshot', snapshot)
         socket.releaseAfter(snapshot)
+        this.captions.repeatAll(socket, legacy)
         for (const { streamId } of snapshot.streams) this.handle(socket, legacy, { kind: 'returned', streamId })
         hasEntered = true
       } catch (error) {

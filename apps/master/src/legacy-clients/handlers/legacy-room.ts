@@ -70,15 +70,17 @@ export class LegacyRoom {
     execFilterMethod: (participant, call) => this.calls.call('execFilterMethod', participant, call),
     addFilterEventListener: (participant, call) => this.calls.call('addFilterEventListener', participant, call),
     removeFilterEventListener: (participant, call) => this.calls.call('removeFilterEventListener', participant, call),
-    subscribeToSpeechToText: (participant, { connectionId, lang }, { roster }) =>
-      this.calls.call('subscribeToSpeechToText', participant, {
-        connectionId: roster.participantOf(connectionId),
-        lang,
-      }),
-    unsubscribeFromSpeechToText: (participant, { connectionId }, { roster }) =>
-      this.calls.call('unsubscribeFromSpeechToText', participant, {
-        connectionId: roster.participantOf(connectionId),
-      }),
+    subscribeToSpeechToText: async (participant, { connectionId: wireId, lang }, { roster, captions }) => {
+      const connectionId = roster.participantOf(wireId)
+      await this.calls.call('subscribeToSpeechToText', participant, { connectionId, lang })
+      captions.set(connectionId, lang)
+    },
+    unsubscribeFromSpeechToText: async (participant, { connectionId: wireId }, { roster, captions }) => {
+      const connectionId = roster.participantOf(wireId)
+      const unsubscribe = () => this.calls.call('unsubscribeFromSpeechToText', participant, { connectionId })
+      if (captions.delete(connectionId)) await endIfPresent(participant, unsubscribe)
+      else await unsubscribe()
+    },
   }
 
   async call<M extends LegacyRoomMethod>(
