@@ -1,6 +1,7 @@
+import { Logger } from '@nestjs/common'
 import { ServiceError, type RecordedFile } from '@session-service/contract'
 import type { types } from 'mediasoup'
-import { KeyedMutex, sleep } from '@session-service/server-kit'
+import { backoffMs, KeyedMutex, sleep } from '@session-service/server-kit'
 import type { RoomObserver } from '../../rooms/room.js'
 import type { Stream } from '../../rooms/stream.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
@@ -12,6 +13,10 @@ const SILENT_MS = 10_000
 /** The limit for a stream that sends, but no key frame to begin a file with. */
 const NO_FILE_MS = 20_000
 const POLL_MS = 25
+/** The pause before the next file of a stream whose program failed. The count of failures ends with a longer file. */
+const FAILURE_BACKOFF = { firstMs: 2_000, longestMs: 30_000, jitter: false }
+
+const logger = new Logger('Recording')
 
 export const createIndividualRecorder: RecorderFactory = (context) => new IndividualRecorder(context)
 
@@ -23,19 +28,28 @@ class IndividualRecorder implements Recorder, RoomObserver {
   readonly #counts = new Map<string, number>()
   readonly #steps = new KeyedMutex()
   readonly #pending = new Set<Promise<void>>()
+  /** The number of failures in a row. */
+  readonly #failures = new WeakMap<Stream, number>()
+  /** Streams that wait for their next attempt after a failure. */
+  readonly #waiting = new Set<Stream>()
+  readonly #stopping = new AbortController()
+  /** Whether the recording goes on without a stream that fails. */
+  #mayFail: boolean
   #unobserve: () => void = () => undefined
   #closing = false
   #stopped: Promise<RecordedFile[]> | undefined
 
-  constructor(private readonly context: RecorderContext) {}
+  constructor(private readonly context: RecorderContext) {
+    const { output } = context.job
+    this.#mayFail = output.kind === 'INDIVIDUAL' && output.ignoreFailedStreams
+  }
 
   async start(): Promise<number> {
     const { room } = this.context
     if (room.closed) throw new ServiceError('NOT_FOUND', `room ${room.id} is closed`, { subject: 'session' })
     this.#unobserve = room.observe(this)
-    const streams = [...room.streams.values()]
-    await Promise.all(streams.map((stream) => this.#update(stream)))
-    await this.#untilWriting(streams)
+    await this.#begin([...room.streams.values()])
+    this.#mayFail = true
     return this.#earliest()
   }
 
@@ -63,8 +77,20 @@ class IndividualRecorder implements Recorder, RoomObserver {
     this.context.onEnded('the session left the media node')
   }
 
+  async #begin(streams: readonly Stream[]): Promise<void> {
+    const opened = await Promise.allSettled(streams.map((stream) => this.#update(stream)))
+    opened.forEach((result, at) => {
+      const stream = streams[at]
+      if (result.status === 'fulfilled' || !stream) return
+      if (!this.#mayFail || this.#files.size === 0) throw result.reason
+      this.#retryLater(stream, textOf(result.reason))
+    })
+    await this.#untilWriting(streams)
+  }
+
   async #stop(): Promise<RecordedFile[]> {
     this.#closing = true
+    this.#stopping.abort()
     this.#unobserve()
     const failures: unknown[] = []
     // Repeated: a file that was being opened appears only when its task has ended.
@@ -85,9 +111,25 @@ class IndividualRecorder implements Recorder, RoomObserver {
   }
 
   #updateInBackground(stream: Stream): void {
-    void this.#update(stream).catch((error: unknown) => {
-      if (!this.#closing) this.context.onEnded(error instanceof Error ? error.message : String(error))
-    })
+    void this.#update(stream).catch((error: unknown) => this.#retryLater(stream, textOf(error)))
+  }
+
+  /** The other streams are recorded further. Once there is none, the part ends. */
+  #retryLater(stream: Stream, failure: string): void {
+    if (this.#closing) return
+    if (!this.#mayFail || this.#files.size === 0) return this.context.onEnded(failure)
+    const { recordingId, part } = this.context.job
+    logger.warn({ recordingId, part, streamId: stream.id, failure }, 'recording a stream failed, will retry')
+    const failures = (this.#failures.get(stream) ?? 0) + 1
+    this.#failures.set(stream, failures)
+    void this.#updateAfter(backoffMs(failures, FAILURE_BACKOFF), stream)
+  }
+
+  async #updateAfter(ms: number, stream: Stream): Promise<void> {
+    this.#waiting.add(stream)
+    await sleep(ms, this.#stopping.signal)
+    this.#waiting.delete(stream)
+    if (!this.#closing) this.#updateInBackground(stream)
   }
 
   /** Opens or closes the stream's file as needed; serialised per stream. */
@@ -100,7 +142,11 @@ class IndividualRecorder implements Recorder, RoomObserver {
 
   async #step(stream: Stream): Promise<void> {
     const { current, wanted } = this.#situation(stream)
-    if (current?.isReplaced && wanted.kinds.length > 0) return this.#reopen(stream, current, wanted.kinds)
+    if (current?.failure !== undefined) return this.#failed(stream, current, current.failure)
+    const { kinds: now } = wanted
+    if (now.length > 0 && this.#waiting.has(stream)) return
+    const isVideoMissing = current?.lacksVideo && now.includes('video')
+    if (current && now.length > 0 && (current.isReplaced || isVideoMissing)) return this.#reopen(stream, current, now)
     if (current && wanted.keep(current.kinds)) return
     if (current) await this.#close(stream, current)
     // Closing takes time: the tracks may have changed meanwhile.
@@ -116,7 +162,15 @@ class IndividualRecorder implements Recorder, RoomObserver {
     return { current: this.#files.get(stream), wanted: wantedTracks(isWanted ? tracks : [], job) }
   }
 
-  /** Other tracks are forwarded. The former ones flow for a while, so that no media is missing between the files. */
+  async #failed(stream: Stream, file: StreamFile, failure: string): Promise<void> {
+    const { startedAt, endedAt } = file.described
+    if (endedAt - startedAt > FAILURE_BACKOFF.longestMs) this.#failures.delete(stream)
+    await this.#close(stream, file)
+    if (this.#situation(stream).wanted.kinds.length === 0) return
+    this.#retryLater(stream, `the recording of stream ${stream.id}: ${failure}`)
+  }
+
+  /** Other tracks are forwarded, or pictures arrive. The former tracks flow on, so that no media is missing between. */
   async #reopen(stream: Stream, former: StreamFile, kinds: readonly types.MediaKind[]): Promise<void> {
     await this.#open(stream, kinds)
     await this.#close(stream, former)
@@ -127,9 +181,10 @@ class IndividualRecorder implements Recorder, RoomObserver {
     const count = this.#counts.get(stream.id) ?? 0
     this.#counts.set(stream.id, count + 1)
     const name = count === 0 ? stream.id : `${stream.id}-${count}`
-    const onFailed = (failure: string): void => this.context.onEnded(`the recording of stream ${stream.id}: ${failure}`)
+    const onEvent = (): void => this.#updateInBackground(stream)
+    const events = { onFailed: onEvent, onVideoMissing: onEvent }
     try {
-      const file = await StreamFile.open({ stream, kinds, folder, clock, name, onFailed })
+      const file = await StreamFile.open({ stream, kinds, folder, clock, name, ...events })
       this.#files.set(stream, file)
       this.#reportFiles()
     } catch (error) {
@@ -151,16 +206,14 @@ class IndividualRecorder implements Recorder, RoomObserver {
 
   /** Resolves when each stream has bytes in its file, or the first one if failed streams may be ignored. */
   async #untilWriting(streams: readonly Stream[]): Promise<void> {
-    const { output } = this.context.job
-    const mayFail = output.kind === 'INDIVIDUAL' && output.ignoreFailedStreams
     const startedAt = performance.now()
     while (!this.#closing) {
       const missing = await this.#withoutBytes(streams)
       const hasOne = [...this.#files.values()].length > missing.length
-      if (missing.length === 0 || (mayFail && hasOne)) break
+      if (missing.length === 0 || (this.#mayFail && hasOne)) break
       const waited = performance.now() - startedAt
       const failed = waited > NO_FILE_MS ? missing : waited > SILENT_MS ? await silentOf(missing) : []
-      if (failed.length > 0 && !mayFail) throw noMediaFrom(failed.map(({ stream }) => stream))
+      if (failed.length > 0 && !this.#mayFail) throw noMediaFrom(failed.map(({ stream }) => stream))
       if (failed.length === missing.length) break
       await sleep(POLL_MS)
     }
@@ -186,6 +239,8 @@ async function silentOf(missing: readonly Missing[]): Promise<Missing[]> {
   const sending = await Promise.all(missing.map(({ file }) => file.isSending()))
   return missing.filter((_, at) => !sending[at])
 }
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const noMediaFrom = (streams: readonly Stream[]): ServiceError =>
   new ServiceError(

@@ -34,17 +34,20 @@ const AFTER_BYE: readonly KillStep[] = [
   { afterMs: 6_000, signal: 'SIGKILL' },
 ]
 const CLUSTER = Buffer.from('1f43b675', 'hex')
+/** The start of the codec id of a video track. */
+const VIDEO_CODEC = /V_(?:VP|MPEG)/
 const MAX_HEADER_BYTES = 64 * 1024
 
 /**
  * Copies without transcoding. One cluster per second, which does not wait for a silent track. The timeout for packets is
- * a day instead of 10 s: the recorder itself decides when a stream has failed.
+ * a day instead of 10 s: the recorder itself decides when a stream has failed. A picture that does not arrive within 3 s
+ * of audio is left out: without `-map` ffmpeg selects no video of unknown size, with which no file could begin.
  */
 const INPUT = (
   '-hide_banner -loglevel error -nostdin -y -protocol_whitelist file,udp,rtp -localaddr 127.0.0.1 -listen_timeout 86400 ' +
-  '-analyzeduration 10000000 -probesize 10000000 -fpsprobesize 0 -max_delay 200000 -buffer_size 2000000 -i'
+  '-analyzeduration 3000000 -probesize 10000000 -fpsprobesize 0 -max_delay 200000 -buffer_size 2000000 -i'
 ).split(' ')
-const OUTPUT = '-map 0 -c copy -flush_packets 1 -cluster_time_limit 1000 -max_interleave_delta 500000'.split(' ')
+const OUTPUT = '-c copy -flush_packets 1 -cluster_time_limit 1000 -max_interleave_delta 500000'.split(' ')
 
 interface StreamFileOptions {
   stream: Stream
@@ -54,7 +57,9 @@ interface StreamFileOptions {
   name: string
   clock: Pick<ReferenceClock, 'now'>
   /** Called when the program exits without having been stopped. */
-  onFailed: (failure: string) => void
+  onFailed: () => void
+  /** Called each second while `lacksVideo`. */
+  onVideoMissing: () => void
 }
 
 /** Records a stream, from now on, into one file without transcoding. */
@@ -63,6 +68,9 @@ export class StreamFile {
   #lastPacketAt: number | undefined
   #packets = 0
   #videoBegun = false
+  /** Undefined until the file has media. */
+  #hasVideo: boolean | undefined
+  #failure: string | undefined
   readonly #supervisor: Supervisor
 
   private constructor(
@@ -82,8 +90,7 @@ export class StreamFile {
       STALL_LIMITS,
       SAMPLE_MS,
     )
-    void program.exited.then(() => this.#supervisor.stop())
-    void program.exited.then(({ failure }) => failure !== undefined && options.onFailed(failure))
+    void program.exited.then(({ failure }) => this.#exited(failure))
   }
 
   /** Starts recording; the file has bytes once the stream has sent enough. */
@@ -118,6 +125,16 @@ export class StreamFile {
     return this.tap.isReplaced
   }
 
+  /** Whether pictures arrive that are not in the file, because it began without one. */
+  get lacksVideo(): boolean {
+    return this.kinds.includes('video') && this.#videoBegun && this.#hasVideo === false
+  }
+
+  /** Why the program ended without having been stopped. */
+  get failure(): string | undefined {
+    return this.#failure
+  }
+
   get kinds(): readonly types.MediaKind[] {
     return this.options.kinds
   }
@@ -140,7 +157,7 @@ export class StreamFile {
   get described(): RecordedFile {
     const { stream, kinds } = this.options
     const { clientData, serverData } = stream.publisher.metadata
-    const hasVideo = kinds.includes('video')
+    const hasVideo = kinds.includes('video') && this.#hasVideo !== false
     const startedAt = this.#startedAt ?? this.options.clock.now()
     return {
       name: basename(this.path),
@@ -168,7 +185,22 @@ export class StreamFile {
     this.tap.close()
     this.ports.forEach(releasePorts)
     await rm(sdpPath(this.path), { force: true })
-    return (await hasMedia(this.path)) ? this.#finished(signal !== null) : undefined
+    return (await this.#readHeader()) ? this.#finished(signal !== null) : undefined
+  }
+
+  #exited(failure: string | undefined): void {
+    this.#supervisor.stop()
+    if (failure === undefined) return
+    this.#failure = failure
+    this.options.onFailed()
+  }
+
+  /** Whether the file has more than a header. */
+  async #readHeader(): Promise<boolean> {
+    const header = await headerOf(this.path)
+    const at = header.indexOf(CLUSTER)
+    if (at >= 0) this.#hasVideo = VIDEO_CODEC.test(header.toString('latin1', 0, at))
+    return at >= 0
   }
 
   async #finished(isCut: boolean): Promise<RecordedFile> {
@@ -207,12 +239,15 @@ export class StreamFile {
     this.#packets = packets
   }
 
-  /** No output is due before the first packets of all tracks: video can not begin without a key frame. */
+  /** No output is due before the first packets of all its tracks: video can not begin without a key frame. */
   async #activity(silentMs: number): Promise<{ output: number; input: number } | undefined> {
     await this.#update()
+    if (this.#hasVideo === undefined) await this.#readHeader()
+    if (this.lacksVideo) this.options.onVideoMissing()
     // After a packet loss ffmpeg drops pictures until the next key frame, which publishers send only on request.
     if (silentMs >= KEY_FRAME_AFTER_MS) await this.tap.requestKeyFrame()
-    if (!this.#videoBegun || this.#startedAt === undefined) return undefined
+    const isVideoAwaited = !this.#videoBegun && this.#hasVideo !== false
+    if (isVideoAwaited || this.#startedAt === undefined) return undefined
     return { output: await this.#size(), input: this.#packets }
   }
 
@@ -229,13 +264,13 @@ export class StreamFile {
   }
 }
 
-/** Whether a Matroska file has more than a header. */
-async function hasMedia(path: string): Promise<boolean> {
+/** The header of a Matroska file and the start of its media, as far as they are written. */
+async function headerOf(path: string): Promise<Buffer> {
   const file = await open(path).catch(() => undefined)
-  if (!file) return false
+  if (!file) return Buffer.alloc(0)
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_HEADER_BYTES), 0, MAX_HEADER_BYTES, 0)
-    return buffer.subarray(0, bytesRead).includes(CLUSTER)
+    return buffer.subarray(0, bytesRead)
   } finally {
     await file.close()
   }

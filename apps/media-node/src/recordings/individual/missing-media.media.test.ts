@@ -1,0 +1,92 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
+import type { RecordingJob } from '@session-service/contract'
+import { until } from '@session-service/local-stack'
+import { serviceClock } from '@session-service/server-kit'
+import { MediaStack } from '../../rooms/fixtures/media-stack.js'
+import type { Room } from '../../rooms/room.js'
+import { Camera, makeClip, type CameraOptions } from '../fixtures/camera.js'
+import { probe } from '../fixtures/probe.js'
+import type { Recorder } from '../recorder/recorder.js'
+import { createIndividualRecorder } from './individual-recorder.js'
+
+const ROOM = 'room'
+/** Programs start late on a slow machine. */
+const PATIENCE_MS = 20_000
+
+let stack: MediaStack
+let room: Room
+let folder: string
+let clip: string
+let recorder: Recorder
+let ends: (string | undefined)[]
+let cameras: Camera[]
+
+beforeAll(async () => {
+  stack = await MediaStack.start()
+  await stack.join(ROOM, 'someone', { videoCodec: 'VP8' })
+  room = stack.service.rooms.get(ROOM)
+  clip = await makeClip(await mkdtemp(join(tmpdir(), 'missing-media-')))
+})
+afterEach(async () => {
+  await recorder.stop()
+  await Promise.all(cameras.map((camera) => camera.unpublish()))
+})
+afterAll(async () => {
+  await stack.stop()
+  await rm(join(clip, '..'), { recursive: true, force: true })
+})
+
+/** A recorder of the room with these streams. */
+async function recording(
+  streams: Record<string, Partial<CameraOptions>>,
+  job: Partial<RecordingJob> = {},
+): Promise<void> {
+  folder = await mkdtemp(join(clip, '..', 'part-'))
+  ends = []
+  cameras = []
+  for (const [streamId, options] of Object.entries(streams))
+    cameras.push(await Camera.publish(stack, room, streamId, { clip, ...options }))
+  recorder = createIndividualRecorder({
+    job: {
+      hasAudio: true,
+      hasVideo: true,
+      output: { kind: 'INDIVIDUAL', ignoreFailedStreams: false },
+      ...job,
+    } as RecordingJob,
+    room,
+    folder,
+    clock: serviceClock,
+    onEnded: (failure) => ends.push(failure),
+  })
+}
+
+const growsTo = (name: string, bytes: number): Promise<unknown> =>
+  until(
+    `${bytes} bytes in ${name}`,
+    async () => ((await stat(join(folder, name)).catch(() => undefined))?.size ?? 0) > bytes,
+    PATIENCE_MS,
+  )
+
+it('a stream whose video has no picture is recorded with its audio, and with both once a picture arrives', async () => {
+  await recording({ str_A: {}, str_B: { sends: ['audio'] } })
+  await recorder.start()
+  await growsTo('str_B.webm', 4_000)
+  cameras[1]!.sendPicture()
+  await growsTo('str_B-1.webm', 10_000)
+  const files = await recorder.stop()
+  expect(ends).toEqual([])
+  expect(files.map(({ name, hasAudio, hasVideo }) => [name, hasAudio, hasVideo]).toSorted()).toEqual([
+    ['str_A.webm', true, true],
+    ['str_B-1.webm', true, true],
+    ['str_B.webm', true, false],
+  ])
+  const [one, next] = ['str_B.webm', 'str_B-1.webm'].map((name) => files.find((file) => file.name === name)!)
+  // Nothing is missing between them.
+  expect(next!.startedAt).toBeLessThan(one!.endedAt)
+  const probed = await Promise.all([one!, next!].map(({ name }) => probe(join(folder, name))))
+  expect(probed.map(({ codecs }) => codecs)).toEqual([['opus'], ['opus', 'vp8']])
+  expect(Math.abs(probed[0]!.duration - (one!.endedAt - one!.startedAt) / 1_000)).toBeLessThan(0.5)
+}, 60_000)
