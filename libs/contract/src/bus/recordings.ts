@@ -71,6 +71,8 @@ export const RecordingJob = RecordingPartRef.extend({
   sessionId: z.string(),
   roomId: Id,
   epoch: z.number().int(),
+  /** Whether an earlier part was recorded: the start waits for no media, and a stream that fails does not end the part. */
+  continues: z.boolean().optional(),
   hasAudio: z.boolean(),
   hasVideo: z.boolean(),
   output: z.discriminatedUnion('kind', [Composition, PageComposition, Individual]),

@@ -24,8 +24,11 @@ describe('when a recorder dies', () => {
   it('another one starts, and the parts become one file', async () => {
     const { id } = await testbed.createActiveSession()
     await testbed.start(id)
+    const recorder = () => testbed.node.jobs.get(testbed.partOf(id))
+    expect(recorder()?.job.continues).toBeUndefined()
     await testbed.node.failRecorder(testbed.partOf(id))
-    await until('another recorder records', () => testbed.node.jobs.get(testbed.partOf(id))?.state === 'recording')
+    await until('another recorder records', () => recorder()?.state === 'recording')
+    expect(recorder()?.job.continues).toBe(true)
     await testbed.expectEvents(id, 'started -')
     await testbed.stop(id)
     await testbed.becomes(id, 'ready')

@@ -106,7 +106,7 @@ export class RecordingStarter {
   async startPart(next: NewPart): Promise<boolean> {
     const { recording, part } = next
     try {
-      await this.parts.markStarted(part, await this.#startOnNode(next))
+      await this.parts.markStarted(part, await this.#startOnNode(next, { continues: true }))
       return true
     } catch (error) {
       if (isWithoutEffect(error)) {
@@ -121,13 +121,17 @@ export class RecordingStarter {
   }
 
   /** Gives the time of the first media. */
-  async #startOnNode({ recording, part, place }: NewPart): Promise<number> {
+  async #startOnNode(
+    { recording, part, place }: NewPart,
+    options: Pick<RecordingJob, 'continues'> = {},
+  ): Promise<number> {
     const job: RecordingJob = {
       recordingId: recording.id,
       part,
       sessionId: recording.sessionId,
       roomId: recording.uniqueSessionId,
       epoch: place.epoch,
+      ...options,
       hasAudio: recording.properties.hasAudio,
       hasVideo: recording.properties.hasVideo,
       output: await this.#output(recording),

@@ -40,8 +40,8 @@ class IndividualRecorder implements Recorder, RoomObserver {
   #stopped: Promise<RecordedFile[]> | undefined
 
   constructor(private readonly context: RecorderContext) {
-    const { output } = context.job
-    this.#mayFail = output.kind === 'INDIVIDUAL' && output.ignoreFailedStreams
+    const { output, continues = false } = context.job
+    this.#mayFail = continues || (output.kind === 'INDIVIDUAL' && output.ignoreFailedStreams)
   }
 
   async start(): Promise<number> {
@@ -85,7 +85,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
       if (!this.#mayFail || this.#files.size === 0) throw result.reason
       this.#retryLater(stream, textOf(result.reason))
     })
-    await this.#untilWriting(streams)
+    if (this.context.job.continues !== true) await this.#untilWriting(streams)
   }
 
   async #stop(): Promise<RecordedFile[]> {

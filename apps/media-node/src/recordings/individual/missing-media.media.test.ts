@@ -90,3 +90,23 @@ it('a stream whose video has no picture is recorded with its audio, and with bot
   expect(probed.map(({ codecs }) => codecs)).toEqual([['opus'], ['opus', 'vp8']])
   expect(Math.abs(probed[0]!.duration - (one!.endedAt - one!.startedAt) / 1_000)).toBeLessThan(0.5)
 }, 60_000)
+
+it('a part that continues a recording starts without the streams that send nothing or can not be tapped', async () => {
+  await recording({ str_A: {}, str_silent: { mute: true }, str_broken: { mute: true } }, { continues: true })
+  await cameras[2]!.close()
+  await recorder.start()
+  await growsTo('str_A.webm', 10_000)
+  expect((await recorder.stop()).map(({ name }) => name)).toEqual(['str_A.webm'])
+  expect(ends).toEqual([])
+})
+
+it('a part that continues a recording does not wait for media, and records a stream that sends later', async () => {
+  await recording({ str_A: { sends: [] } }, { continues: true })
+  const startedAt = performance.now()
+  await recorder.start()
+  // It would wait for 10 s.
+  expect(performance.now() - startedAt).toBeLessThan(8_000)
+  cameras[0]!.sendPicture()
+  await growsTo('str_A.webm', 2_000)
+  expect((await recorder.stop()).map(({ name }) => name)).toEqual(['str_A.webm'])
+})
