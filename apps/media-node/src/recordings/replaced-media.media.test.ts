@@ -65,6 +65,26 @@ it('a composed recording shows the replaced media of a stream and then the publi
   expect(composition.warnings).toEqual([])
 })
 
+it('recordings do not show media that is replaced while they begin to receive the stream', async () => {
+  composition.room.unpublished(red.stream)
+  const recorder = composition.recorder(SIZE)
+  const later = { ...SIZE, folder: await mkdtemp(join(composition.folder, 'deferred-')), deferred: true }
+  const deferred = composition.recorder(later)
+  await Promise.all([recorder.start(), deferred.start()])
+  composition.room.published(red.stream)
+  replace(['audio', 'video'])
+  const path = join(composition.folder, 'composed.mp4')
+  const isBlue = async (): Promise<boolean> => (await colours(path, SIZE)).includes('blue')
+  await until('the recording shows blue', isBlue, PATIENCE_MS)
+  await Promise.all([recorder.stop(), deferred.stop()])
+  const [file] = await composition.compose(later)
+  for (const name of [path, join(later.folder, file!.name)]) {
+    const seen = await colours(name, SIZE)
+    expect([seen.includes('red'), seen.at(-1)]).toEqual([false, 'blue'])
+  }
+  expect(composition.ends).toEqual([])
+})
+
 it('a composed recording shows the new tracks of a publisher that replaced its own', async () => {
   const recorder = composition.recorder(SIZE)
   await recorder.start()

@@ -64,6 +64,11 @@ export class ComposedStream {
     // `retry` opens it again; a stream that is ending will be removed.
     if (!tap) return
     if (this.#isClosed) return tap.close()
+    if (tap.isReplaced) {
+      // Nothing else reports what was replaced while the tap was being opened.
+      tap.close()
+      return this.open()
+    }
     this.#tap = tap
     this.#add(tap)
     // Without a timeout: a compositor that never answers is killed, which ends the recording.

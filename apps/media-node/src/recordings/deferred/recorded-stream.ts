@@ -52,6 +52,11 @@ export class RecordedStream {
     // `retry` opens it again; a stream that is ending will be removed.
     if (!tap) return
     if (this.#isClosed) return tap.close()
+    if (tap.isReplaced) {
+      // Nothing else reports what was replaced while the tap was being opened.
+      tap.close()
+      return this.open()
+    }
     this.#tap = tap
     const words = trackWords(tap.track('video'), tap.track('audio'))
     const [video, audio] = [words.video >= 0, words.audio >= 0]
