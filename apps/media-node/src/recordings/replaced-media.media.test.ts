@@ -7,7 +7,7 @@ import { until } from '@session-service/local-stack'
 import { serviceClock } from '@session-service/server-kit'
 import { Composition } from './composed/fixtures/composition.js'
 import type { PlainPublisher } from './composed/fixtures/plain-publisher.js'
-import { coloursAt, probe } from './composed/fixtures/recorded.js'
+import { beepsOf, coloursAt, probe } from './composed/fixtures/recorded.js'
 import { createIndividualRecorder } from './individual/individual-recorder.js'
 
 const SIZE = { width: 640, height: 360 }
@@ -63,6 +63,31 @@ it('a composed recording shows the replaced media of a stream and then the publi
   }
   expect(composition.ends).toEqual([])
   expect(composition.warnings).toEqual([])
+})
+
+it('a recording changes over to replaced media without a picture after a while, and its sound is heard', async () => {
+  composition.room.unpublished(red.stream)
+  const silence = 'anullsrc=sample_rate=48000:channel_layout=mono'
+  const green = await composition.publish({ connectionId: 'green', video: picture('green'), audio: silence })
+  const dark = await composition.publish({ connectionId: 'dark', video: picture('red'), isSilent: true })
+  composition.room.unpublished(dark.stream)
+  const recorder = composition.recorder(SIZE)
+  const later = { ...SIZE, folder: await mkdtemp(join(composition.folder, 'deferred-')), deferred: true }
+  const deferred = composition.recorder(later)
+  await Promise.all([recorder.start(), deferred.start()])
+  const path = join(composition.folder, 'composed.mp4')
+  const isGreen = async (): Promise<boolean> => (await colours(path, SIZE)).at(-1) === 'green'
+  await until('the recording shows green', isGreen, PATIENCE_MS)
+  const tracks = [...blue.stream.tracks, ...dark.stream.tracks]
+  green.stream.replaceMedia(new Map(tracks.map((track) => [track.kind, track])))
+  await until('the sound is heard', async () => (await beepsOf(path)).length > 0, PATIENCE_MS)
+  await until('the picture has ended', async () => (await colours(path, SIZE)).at(-1) === 'tile', PATIENCE_MS)
+  await Promise.all([recorder.stop(), deferred.stop()])
+  const [file] = await composition.compose(later)
+  const composed = join(later.folder, file!.name)
+  expect(await beepsOf(composed)).toHaveLength(1)
+  expect((await colours(composed, SIZE)).slice(-2)).toEqual(['green', 'tile'])
+  expect(composition.ends).toEqual([])
 })
 
 it('recordings do not show media that is replaced while they begin to receive the stream', async () => {

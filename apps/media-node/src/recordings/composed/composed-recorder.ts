@@ -15,6 +15,8 @@ import { openingWords, settingsOf } from './settings.js'
 
 const START_TIMEOUT_MS = 15_000
 const RETRY_MS = 1_000
+/** The longest wait for the first picture of replaced media, the sound of which is not heard until then. */
+export const SUCCESSION_MS = 5_000
 
 const logger = new Logger('Recording')
 
@@ -29,7 +31,7 @@ class ComposedRecorder implements Recorder {
   readonly #compositor: Compositor
   readonly #scene: Scene | undefined
   readonly #streams = new Map<Stream, ComposedStream>()
-  /** The replaced media of streams, which are shown from their first picture on. */
+  /** The replaced media of streams, which are shown from their first picture on, or without one after a while. */
   readonly #successors = new Map<Stream, ComposedStream>()
   /** Resolves with the start of the file. */
   readonly #writing = Promise.withResolvers<number>()
@@ -178,7 +180,7 @@ class ComposedRecorder implements Recorder {
     return new ComposedStream(String(this.#nextId++), name, stream, kinds, this.#compositor)
   }
 
-  /** The former media stays until the first picture of the new one. */
+  /** The former media stays until the first picture of the new one, but not for long. */
   #mediaReplaced(stream: Stream): void {
     const current = this.#streams.get(stream)
     if (!current) return
@@ -222,6 +224,8 @@ class ComposedRecorder implements Recorder {
   }
 
   #retry(): void {
+    const latest = performance.now() - SUCCESSION_MS
+    for (const successor of this.#successors.values()) if (successor.createdAt < latest) this.#succeed(successor)
     for (const composed of this.#all) void composed.retry()
   }
 

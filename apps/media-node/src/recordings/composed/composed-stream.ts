@@ -12,6 +12,7 @@ type Listening = Extract<CompositorEvent, { event: 'listening' }>
 /** A published stream in a composed recording. */
 export class ComposedStream {
   readonly isScreen: boolean
+  readonly createdAt = performance.now()
   readonly #listening = Promise.withResolvers<Listening>()
   #tap: PlainRtpTap | undefined
   #isAdded = false

@@ -4,6 +4,7 @@ import { Logger } from '@nestjs/common'
 import { ServiceError, type RecordedFile } from '@session-service/contract'
 import { withTimeout } from '@session-service/server-kit'
 import type { Stream } from '../../rooms/stream.js'
+import { SUCCESSION_MS } from '../composed/composed-recorder.js'
 import { displayName } from '../composed/display-name.js'
 import { settingsOf, type CompositionSettings } from '../composed/settings.js'
 import { PACKETS_FILE } from '../recorder/deferred.js'
@@ -153,7 +154,7 @@ class DeferredRecorder implements Recorder {
     if (!recorded.isActive) this.#closeFormer(stream, recorded)
   }
 
-  /** The former media stays until the first picture of the new one. */
+  /** The former media stays until the first picture of the new one, but not for long. */
   #mediaReplaced(stream: Stream): void {
     const current = this.#streams.get(stream)
     if (!current?.isReplaced) return
@@ -181,7 +182,19 @@ class DeferredRecorder implements Recorder {
   }
 
   #retry(): void {
+    const latest = performance.now() - SUCCESSION_MS
+    for (const stream of this.#former.keys()) this.#succeedWithoutPicture(stream, latest)
     for (const recorded of this.#all) void recorded.retry()
+  }
+
+  /** Composes a successor without a picture as if it had been muted: it is heard, and shown from its first picture on. */
+  #succeedWithoutPicture(stream: Stream, latest: number): void {
+    const successor = this.#streams.get(stream)
+    if (!successor || successor.createdAt > latest) return
+    const { source, isActive } = successor
+    this.#note({ event: 'changed', source, isActive: false })
+    if (isActive) this.#note({ event: 'changed', source, isActive })
+    this.#closeFormer(stream, successor)
   }
 
   get #all(): RecordedStream[] {

@@ -18,6 +18,7 @@ interface RecordedStreamOptions {
 
 /** The tracks of a published stream in a log of packets. */
 export class RecordedStream {
+  readonly createdAt = performance.now()
   #tap: PlainRtpTap | undefined
   #opening = false
   #isClosed = false
