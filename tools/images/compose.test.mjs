@@ -85,7 +85,8 @@ test('the ports of media match the number of workers, and a stop waits longer th
     ports.map((port) => interpolate(port, env)),
     [`${range}:${range}/udp`, `${range}:${range}/tcp`],
   )
-  assert.ok(Number.parseInt(interpolate(grace, env), 10) >= node.MEDIA_NODE_DRAIN_TIMEOUT + 30)
+  const longest = node.MEDIA_NODE_DRAIN_TIMEOUT + node.MEDIA_NODE_RECORDING_FINISH_TIMEOUT
+  assert.ok(Number.parseInt(interpolate(grace, env), 10) >= longest + 30)
 })
 
 test('images have the version of the project, and mounted files exist', () => {

@@ -66,7 +66,8 @@ test('programs and files of the full media node are at the paths that its unit n
 
 test('a stop waits longer than the drain of a media node and the shutdown of a master', () => {
   const node = loadNodeConfig(environmentOf('media-node'))
-  assert.ok(Number(setting('media-node', 'TimeoutStopSec')) >= node.MEDIA_NODE_DRAIN_TIMEOUT + 30)
+  const longest = node.MEDIA_NODE_DRAIN_TIMEOUT + node.MEDIA_NODE_RECORDING_FINISH_TIMEOUT
+  assert.ok(Number(setting('media-node', 'TimeoutStopSec')) >= longest + 30)
   const longestDelay = 20
   assert.ok(Number(setting('master', 'TimeoutStopSec')) >= longestDelay + 30)
 })

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { RecordingEnded } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
-import { metricsOf, NodeRig } from './fixtures/node-rig.js'
+import { metricOf, metricsOf, NodeRig } from './fixtures/node-rig.js'
 import { makeClip } from './recordings/fixtures/camera.js'
 import { deliveryTo, jobOf } from './recordings/fixtures/jobs.js'
+import { Receiver } from './recordings/fixtures/receiver.js'
 
 const rig = NodeRig.forTests()
 let folder: string
@@ -143,6 +144,52 @@ describe('the shutdown of a node', () => {
     rig.master.onFact = () => ({ dropRoomIds: [] })
     const next = await rig.launchReady(env)
     expect(await reportedEndOf(next.nodeId)).toMatchObject({ recordingId: job.recordingId, files: [] })
+  })
+
+  it('moves the sessions at its deadline, and then goes on with the upload of a recording', async () => {
+    const receiver = await Receiver.start()
+    const upload = Promise.withResolvers<boolean>()
+    receiver.interfere = ({ method }) => method === 'PUT' && upload.promise
+    try {
+      const elsewhere = { ...(await deliveryTo(delivered(), receiver.url)), folder: join(folder, 'not here') }
+      const former = await rig.launchReady(env)
+      await rig.master.join(former.nodeId, 'former', 'con')
+      const slow = jobOf('former', elsewhere)
+      await rig.master.ask(former.nodeId, 'startRecording', slow)
+      await copyFile(clip, join(folder, 'jobs', `${slow.recordingId}.1`, 'str_A.webm'))
+      former.node.kill('SIGKILL')
+      await former.node.exited
+      const { node, nodeId } = await rig.launchReady({ ...env, MEDIA_NODE_RECORDING_FINISH_TIMEOUT: '60' })
+      await until('the upload begins', () => receiver.requests.some((request) => request.startsWith('PUT')))
+      await rig.master.join(nodeId, 'room', 'con')
+      const running = jobOf('room', await deliveryTo(delivered()))
+      await rig.master.ask(nodeId, 'startRecording', running)
+      node.kill('SIGTERM')
+      await until('the sessions move', () => rig.master.factsOf(nodeId, 'roomsLost').length > 0)
+      await until('the other recording is reported', () => endsOf(nodeId).length > 0)
+      const heard = rig.master.heartbeats.length
+      const beat = await until('the next heartbeat', () =>
+        rig.master.heartbeats.slice(heard).find((each) => each.nodeId === nodeId),
+      )
+      const jobs = [{ recordingId: slow.recordingId, part: 1, state: 'delivering' }]
+      expect(beat).toMatchObject({ status: 'draining', rooms: 0, jobs })
+      expect(beat.drainDeadline).toBeGreaterThan(beat.sentAt + 30_000)
+      expect(await metricOf(node, 'drain_remaining_seconds')).toBeGreaterThan(30)
+      await expect(rig.master.join(nodeId, 'new', 'con')).rejects.toMatchObject({ code: 'NO_CAPACITY' })
+      upload.resolve(false)
+      expect(await node.exited).toBe(0)
+      expect(endsOf(nodeId)).toMatchObject([
+        { recordingId: running.recordingId, failure: 'the media node shuts down' },
+        { recordingId: slow.recordingId, files: [{ name: 'str_A.webm' }] },
+      ])
+      expect(rig.master.factsOf(nodeId, 'roomsLost')).toMatchObject([{ rooms: [{ roomId: 'room', epoch: 1 }] }])
+      expect(rig.master.factsOf(nodeId, 'goodbye')).toMatchObject([{ rooms: [] }])
+      expect(Buffer.concat([...receiver.bytes.values()])).toEqual(await readFile(clip))
+      expect(await jobsLeft()).toEqual([])
+    } finally {
+      upload.resolve(false)
+      await receiver.stop()
+    }
   })
 
   it('by force: the next node salvages its recordings, but not those of a living node', async () => {

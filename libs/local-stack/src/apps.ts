@@ -66,8 +66,8 @@ const MEDIA_NODE: App = {
   bundle: 'apps/media-node/dist/bundle/main.js',
   opsPort: (env) => env.SERVICE_OPS_PORT ?? '4481',
   probe: '/readyz',
-  // A user who stops the whole stack does not wait for sessions to end.
-  defaults: { MEDIA_NODE_DRAIN_TIMEOUT: '0' },
+  // A user who stops the whole stack does not wait for sessions to end, nor for recordings: their folder remains.
+  defaults: { MEDIA_NODE_DRAIN_TIMEOUT: '0', MEDIA_NODE_RECORDING_FINISH_TIMEOUT: '0' },
 }
 const PLAYGROUND: App = {
   name: 'playground',

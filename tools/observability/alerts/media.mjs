@@ -46,9 +46,10 @@ export const MEDIA_ALERTS = [
     for: '2m',
     severity: 'warning',
     summary: '{{ $labels.instance }} drains beyond its deadline',
-    meaning: 'At its deadline a node moves what it still holds and ends. This one does not end.',
+    meaning:
+      'At its deadline a node moves its sessions, delivers its recordings for at most `MEDIA_NODE_RECORDING_FINISH_TIMEOUT`, and ends. This one does not end.',
     look: '`remaining` of the node in `GET /service/api/media-nodes`, recordings that are being delivered, the log of the node.',
-    act: 'Wait for the upload of recordings when it makes progress. Otherwise stop the node: its sessions move, and another node salvages recordings on the same disk.',
+    act: 'Stop the node: its sessions move, and another node salvages recordings on the same disk.',
   },
   {
     name: 'SessionServiceReceiverLoss',

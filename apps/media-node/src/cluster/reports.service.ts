@@ -1,4 +1,5 @@
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
+import type { HeldRoom } from '@session-service/contract'
 import { Bus, ReportSender } from '@session-service/messaging'
 import { withTimeout } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
@@ -30,6 +31,11 @@ export class ReportsService implements OnModuleInit, OnModuleDestroy {
     this.#unsubscribe()
   }
 
+  /** Closes all rooms, whose sessions the masters move to other nodes. */
+  async moveRooms(): Promise<void> {
+    this.#report(await this.media.rooms.closeAll())
+  }
+
   /** Closes all rooms and reports it. Without an acknowledgement the masters notice the missing heartbeats. */
   async deregister(): Promise<void> {
     const rooms = await this.media.rooms.closeAll()
@@ -43,7 +49,10 @@ export class ReportsService implements OnModuleInit, OnModuleDestroy {
   }
 
   #reportLostRooms(worker: PoolWorker): void {
-    const rooms = this.media.rooms.lose(worker)
+    this.#report(this.media.rooms.lose(worker))
+  }
+
+  #report(rooms: HeldRoom[]): void {
     if (rooms.length > 0) void this.reports.send({ kind: 'roomsLost', rooms }).catch(() => undefined)
   }
 }

@@ -4,6 +4,7 @@ import { metrics, OpsService } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
 import { HeartbeatService } from '../cluster/heartbeat.service.js'
+import { ReportsService } from '../cluster/reports.service.js'
 import { nextLifecycleState, type LifecycleEvent } from '../node/lifecycle-state.js'
 import { NODE_CONFIG, NodeState } from '../node/node-state.js'
 
@@ -14,6 +15,7 @@ const TICK_MS = 250
 export class LifecycleService implements OnModuleInit, OnModuleDestroy {
   readonly #logger = new Logger(LifecycleService.name)
   readonly #drainTimeoutMs: number
+  readonly #finishTimeoutMs: number
   readonly #ended = Promise.withResolvers<void>()
   #timer: NodeJS.Timeout | undefined
 
@@ -24,10 +26,14 @@ export class LifecycleService implements OnModuleInit, OnModuleDestroy {
     private readonly heartbeat: HeartbeatService,
     private readonly ops: OpsService,
     private readonly recordings: RecordingsService,
+    private readonly reports: ReportsService,
   ) {
     this.#drainTimeoutMs = config.MEDIA_NODE_DRAIN_TIMEOUT * 1_000
-    metrics.sampled('drain_remaining_seconds', 'Time until a draining node shuts down with its remaining rooms', () =>
-      this.#remainingSeconds(),
+    this.#finishTimeoutMs = config.MEDIA_NODE_RECORDING_FINISH_TIMEOUT * 1_000
+    metrics.sampled(
+      'drain_remaining_seconds',
+      'Time until a draining node shuts down with its remaining rooms, or with recordings that it still delivers then',
+      () => this.#remainingSeconds(),
     )
   }
 
@@ -83,13 +89,24 @@ export class LifecycleService implements OnModuleInit, OnModuleDestroy {
     this.heartbeat.beat()
     clearInterval(this.#timer)
     if (state.phase === 'ending') return this.#ended.resolve()
-    if (state.phase !== 'draining') return
+    if (state.phase === 'running') return
+    if (state.phase === 'finishing' && before.phase !== 'finishing')
+      void this.#moveSessions().catch((err: unknown) => this.#logger.error({ err }, 'moving the sessions failed'))
     this.#timer = setInterval(() => this.#tick(), TICK_MS)
     this.#tick()
   }
 
   #tick(): void {
-    this.#apply({ kind: 'tick', now: performance.now(), empty: this.#isEmpty })
+    const now = performance.now()
+    const mayFinish = this.#finishTimeoutMs > 0 && this.recordings.jobs.length > 0
+    const finishBy = mayFinish ? now + this.#finishTimeoutMs : undefined
+    this.#apply({ kind: 'tick', now, empty: this.#isEmpty, finishBy })
+  }
+
+  /** After the ends of the recordings: the media of their last moments comes from the rooms. */
+  async #moveSessions(): Promise<void> {
+    await this.recordings.endAll()
+    await this.reports.moveRooms()
   }
 
   /** No room is open and no recording remains to be delivered. */
@@ -100,7 +117,7 @@ export class LifecycleService implements OnModuleInit, OnModuleDestroy {
   /** Infinite without a deadline; 0 unless the node drains. */
   #remainingSeconds(): number {
     const { lifecycle } = this.state
-    if (lifecycle.phase !== 'draining') return 0
+    if (!('deadline' in lifecycle)) return 0
     if (lifecycle.deadline === null) return Number.POSITIVE_INFINITY
     return Math.max(0, (lifecycle.deadline - performance.now()) / 1_000)
   }

@@ -7,7 +7,13 @@ const drain = (deadline: number | null): LifecycleEvent => ({ kind: 'drain', dea
 const signal = (deadline: number): LifecycleEvent => ({ kind: 'signal', deadline })
 const UNDRAIN: LifecycleEvent = { kind: 'undrain' }
 const TERMINATE: LifecycleEvent = { kind: 'terminate' }
-const tick = (now: number, empty: boolean): LifecycleEvent => ({ kind: 'tick', now, empty })
+const tick = (now: number, empty: boolean, finishBy?: number): LifecycleEvent => ({
+  kind: 'tick',
+  now,
+  empty,
+  finishBy,
+})
+const finishing = (deadline: number, final = false): LifecycleState => ({ phase: 'finishing', deadline, final })
 
 describe('the lifecycle of a node', () => {
   it.each<[string, LifecycleState, LifecycleEvent, LifecycleState]>([
@@ -34,6 +40,16 @@ describe('the lifecycle of a node', () => {
     ['accepts an earlier deadline after a signal', draining(99, true), drain(9), draining(9, true)],
     ['ends after its last room has closed, also after a signal', draining(9, true), tick(1, true), ENDING],
     ['ends at a terminate command while it drains', draining(null), TERMINATE, ENDING],
+    ['keeps draining until its deadline when it has recordings', draining(9), tick(8, false, 38), draining(9)],
+    ['finishes its recordings at its deadline', draining(9, true), tick(9, false, 39), finishing(39, true)],
+    ['does not finish what has ended', draining(9), tick(9, true, 39), ENDING],
+    ['keeps finishing until the deadline for that', finishing(39), tick(38, false, 68), finishing(39)],
+    ['ends when it could not finish in time', finishing(39), tick(39, false, 69), ENDING],
+    ['ends after its last recording is delivered', finishing(39), tick(10, true), ENDING],
+    ['keeps finishing at the first signal', finishing(39), signal(10), finishing(39, true)],
+    ['ends at the second signal while it finishes', finishing(39, true), signal(99), ENDING],
+    ['ends at a terminate command while it finishes', finishing(39), TERMINATE, ENDING],
+    ['keeps finishing at a drain command', finishing(39), drain(1), finishing(39)],
     ['keeps ending at a drain command', ENDING, drain(9), ENDING],
     ['keeps ending at a signal', ENDING, signal(9), ENDING],
     ['keeps ending at a terminate command', ENDING, TERMINATE, ENDING],
@@ -44,6 +60,7 @@ describe('the lifecycle of a node', () => {
 
   it.each([
     ['after a signal', draining(9, true)],
+    ['while it finishes its recordings', finishing(9)],
     ['while it ends', ENDING],
   ])('can not be undrained %s', (_, state) => {
     expect(() => nextLifecycleState(state, UNDRAIN)).toThrow(expect.objectContaining({ code: 'CONFLICT' }))

@@ -5,6 +5,8 @@ export type LifecycleState =
   | { readonly phase: 'running' }
   /** Accepts no new rooms and waits for the present ones; `deadline` in monotonic ms. `final`: it cannot be undrained. */
   | { readonly phase: 'draining'; readonly deadline: number | null; readonly final: boolean }
+  /** Its sessions move to other nodes; it delivers its recordings until the deadline. */
+  | { readonly phase: 'finishing'; readonly deadline: number; readonly final: boolean }
   /** Closes its rooms and exits. */
   | { readonly phase: 'ending' }
 
@@ -15,8 +17,8 @@ export type LifecycleEvent =
   | { readonly kind: 'terminate' }
   /** SIGTERM or SIGINT: the first one drains the node, the second one ends it. */
   | { readonly kind: 'signal'; readonly deadline: number }
-  /** A periodic check while the node drains. */
-  | { readonly kind: 'tick'; readonly now: number; readonly empty: boolean }
+  /** A periodic check while the node drains. `finishBy`: until when it may deliver its recordings, if it has any. */
+  | { readonly kind: 'tick'; readonly now: number; readonly empty: boolean; readonly finishBy?: number | undefined }
 
 export const RUNNING: LifecycleState = { phase: 'running' }
 const ENDING: LifecycleState = { phase: 'ending' }
@@ -34,6 +36,8 @@ export function nextLifecycleState(state: LifecycleState, event: LifecycleEvent)
       return whenRunning(state, event)
     case 'draining':
       return whenDraining(state, event)
+    case 'finishing':
+      return whenFinishing(state, event)
     case 'ending':
       if (event.kind === 'undrain') throw shutdownIsFinal()
       return state
@@ -66,7 +70,24 @@ function whenDraining(state: Extract<LifecycleState, { phase: 'draining' }>, eve
     case 'terminate':
       return ENDING
     case 'tick':
-      return event.empty || (deadline !== null && event.now >= deadline) ? ENDING : state
+      if (event.empty) return ENDING
+      if (deadline === null || event.now < deadline) return state
+      return event.finishBy === undefined ? ENDING : { phase: 'finishing', deadline: event.finishBy, final }
+  }
+}
+
+function whenFinishing(state: Extract<LifecycleState, { phase: 'finishing' }>, event: LifecycleEvent): LifecycleState {
+  switch (event.kind) {
+    case 'drain':
+      return state
+    case 'signal':
+      return state.final ? ENDING : { ...state, final: true }
+    case 'undrain':
+      throw shutdownIsFinal()
+    case 'terminate':
+      return ENDING
+    case 'tick':
+      return event.empty || event.now >= state.deadline ? ENDING : state
   }
 }
 

@@ -20,10 +20,10 @@ export class NodeState {
     return this.lifecycle.phase !== 'running'
   }
 
-  /** UTC ms. */
+  /** When the node leaves its phase at the latest, UTC ms. */
   get drainDeadline(): number | null {
-    if (this.lifecycle.phase !== 'draining' || this.lifecycle.deadline === null) return null
-    return serviceClock.at(this.lifecycle.deadline)
+    const deadline = 'deadline' in this.lifecycle ? this.lifecycle.deadline : null
+    return deadline === null ? null : serviceClock.at(deadline)
   }
 
   /**

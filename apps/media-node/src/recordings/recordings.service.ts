@@ -29,6 +29,7 @@ import { hasSlots, recordingSlots, slotsOf, wholeSlots } from './slots.js'
 const DISK_CHECK_BEATS = 4
 /** Interval of the search for orphaned jobs. */
 const SALVAGE_MS = 30_000
+const SHUTDOWN = 'the media node shuts down'
 const DISK_FULL = `${NOT_ENOUGH_DISK}: the disk of the media node is nearly full`
 
 /** The recording jobs of this node; each records one part of a recording. */
@@ -103,14 +104,21 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
 
   onModuleDestroy(): void {
     for (const timer of this.#timers) timer.stop()
-    this.#shutdown.abort(new Error('the media node shuts down'))
+    this.#shutdown.abort(new Error(SHUTDOWN))
+  }
+
+  /** Ends all recordings; resolves when their recorders have stopped. The delivery goes on. */
+  async endAll(): Promise<void> {
+    const jobs = [...this.#jobs.values()].filter((job) => job instanceof Job)
+    for (const job of jobs) job.end(SHUTDOWN)
+    await Promise.allSettled(jobs.map((job) => job.stopped()))
   }
 
   /** Stops all jobs and waits for the delivery of their files; the next node salvages the remaining ones. */
   async finishAll(withinMs: number): Promise<void> {
-    const timer = setTimeout(() => this.#shutdown.abort(new Error('the media node shuts down')), withinMs)
+    const timer = setTimeout(() => this.#shutdown.abort(new Error(SHUTDOWN)), withinMs)
     const jobs = [...this.#jobs.values()]
-    for (const job of jobs) if (job instanceof Job) job.end('the media node shuts down')
+    for (const job of jobs) if (job instanceof Job) job.end(SHUTDOWN)
     await Promise.all(jobs.map((job) => job.done))
     clearTimeout(timer)
   }

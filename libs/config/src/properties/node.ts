@@ -58,6 +58,12 @@ export const NODE = {
     unit: 'MiB',
     meaning: 'Free space in MEDIA_NODE_RECORDING_PATH below which no recording starts and running recordings stop',
   }),
+  MEDIA_NODE_RECORDING_FINISH_TIMEOUT: property('node', integer(0, 604_800), {
+    default: 30,
+    unit: 's',
+    meaning:
+      'How long a node goes on delivering its recordings after the deadline of its drain, when its sessions have moved',
+  }),
   MEDIA_NODE_SPEECH_TO_TEXT_MODELS: property('node', path, {
     default: '/opt/service/speech-to-text/models',
     meaning: 'Folder of the language models: one folder for each language, such as `en-US`',

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,52 +6,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { RECORDING_GONE_HEADER, type RecordedFile, type RecordingDelivery } from '@session-service/contract'
 import { deliver, type DeliveryOptions, type Delivery } from './delivery.js'
 import { deliveryTo } from '../fixtures/jobs.js'
+import { Receiver } from '../fixtures/receiver.js'
 
 const MIB = 1024 * 1024
-
-/** A fake master that receives files and fails on request. */
-class Receiver {
-  readonly bytes = new Map<string, Buffer>()
-  readonly requests: string[] = []
-  /** Called for each request; returns true when it has answered or aborted it. */
-  interfere: (request: IncomingMessage, response: ServerResponse, nth: number) => boolean = () => false
-  readonly #server: Server
-
-  private constructor() {
-    this.#server = createServer((request, response) => void this.#take(request, response).catch(() => undefined))
-  }
-
-  static async start(): Promise<Receiver> {
-    const receiver = new Receiver()
-    await new Promise<void>((resolve) => receiver.#server.listen(0, '127.0.0.1', resolve))
-    return receiver
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/parts`
-  }
-
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
-  }
-
-  async #take(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { method = '', url = '', headers } = request
-    const range = headers['content-range']
-    this.requests.push([method, url, ...(range === undefined ? [] : [range])].join(' '))
-    if (this.interfere(request, response, this.requests.length)) return
-    if (headers.authorization !== 'Bearer token') return void response.writeHead(401).end()
-    const there = this.bytes.get(url) ?? Buffer.alloc(0)
-    const answer = (status: number, length: number) => response.writeHead(status, { 'upload-offset': length }).end()
-    if (method === 'HEAD') return void answer(200, there.length)
-    const from = Number(/^bytes (\d+)-/.exec(range ?? '')?.[1])
-    if (from !== there.length) return void answer(409, there.length)
-    for await (const piece of request)
-      this.bytes.set(url, Buffer.concat([this.bytes.get(url) ?? there, piece as Buffer]))
-    answer(204, this.bytes.get(url)?.length ?? 0)
-  }
-}
 
 let folder: string
 let receiver: Receiver

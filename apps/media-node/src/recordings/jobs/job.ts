@@ -59,6 +59,14 @@ export class Job extends DeliveryJob {
     this.#end.resolve()
   }
 
+  /** Resolves when the recorder has stopped, after `end`. */
+  async stopped(): Promise<void> {
+    await this.started.then(
+      () => this.#stop(),
+      () => undefined,
+    )
+  }
+
   async #start(): Promise<{ startedAt: number }> {
     const { folder } = this.environment
     await this.admit()
