@@ -114,7 +114,8 @@ describe('the pods of all golden files', () => {
       for (const pod of podsOf(documents)) {
         const env = environmentOf(pod)
         const wait = { master: 'SERVICE_SHUTDOWN_DELAY', 'media-node': 'MEDIA_NODE_DRAIN_TIMEOUT' }[componentOf(pod)]
-        if (wait) assert.ok(pod.spec.terminationGracePeriodSeconds > Number(env.get(wait).value) + 30)
+        const finish = Number(env.get('MEDIA_NODE_RECORDING_FINISH_TIMEOUT')?.value ?? 0)
+        if (wait) assert.ok(pod.spec.terminationGracePeriodSeconds > Number(env.get(wait).value) + finish + 30)
       }
     })
 })

@@ -180,6 +180,9 @@
   "MEDIA_NODE_ANNOUNCED_ADDRESS" $address
   "MEDIA_NODE_ADDRESS_SOURCES" ($nodes.announcedAddress.sources | default "")
   "MEDIA_NODE_STUN_SERVER" $nodes.announcedAddress.stunServer -}}
+{{- if .root.Values.recording.enabled -}}
+{{- $_ := set $values "MEDIA_NODE_RECORDING_FINISH_TIMEOUT" .root.Values.recording.finishTimeout -}}
+{{- end -}}
 {{- if $nodes.announcedAddress.fromNode -}}
 {{- $_ := set $values "MEDIA_NODE_ANNOUNCED_ADDRESS_FILE" "/etc/session-service/pod/announced-address" -}}
 {{- end -}}

@@ -95,9 +95,14 @@ http://localhost:4443
 {{- end -}}
 {{- end -}}
 
+{{/* Seconds between the start of a drain and the last delivery of a recording. */}}
+{{- define "session-service.mediaNode.longestDrain" -}}
+{{ add (int .Values.mediaNodes.drainTimeout) (ternary (int .Values.recording.finishTimeout) 0 .Values.recording.enabled) }}
+{{- end -}}
+
 {{- define "session-service.mediaNode.grace" -}}
 {{- $own := int .Values.mediaNodes.terminationGracePeriodSeconds -}}
-{{- if $own -}}{{ $own }}{{- else -}}{{ add (int .Values.mediaNodes.drainTimeout) 60 }}{{- end -}}
+{{- if $own -}}{{ $own }}{{- else -}}{{ add (include "session-service.mediaNode.longestDrain" . | int) 60 }}{{- end -}}
 {{- end -}}
 
 {{- define "session-service.mediaNode.variant" -}}

@@ -2,9 +2,9 @@
 {{- define "session-service.validate" -}}
 {{- $nodes := .Values.mediaNodes -}}
 {{- $grace := include "session-service.mediaNode.grace" . | int -}}
-{{- $least := add (int $nodes.drainTimeout) 30 | int -}}
+{{- $least := add (include "session-service.mediaNode.longestDrain" . | int) 30 | int -}}
 {{- if le $grace $least -}}
-{{- fail (printf "mediaNodes.terminationGracePeriodSeconds: must be more than %d (drainTimeout and 30), not %d: a node would be killed before its drain has ended" $least $grace) -}}
+{{- fail (printf "mediaNodes.terminationGracePeriodSeconds: must be more than %d (drainTimeout, recording.finishTimeout and 30), not %d: a node would be killed before its drain has ended" $least $grace) -}}
 {{- end -}}
 {{- $least = add (int .Values.master.shutdownDelay) 30 | int -}}
 {{- if le (int .Values.master.terminationGracePeriodSeconds) $least -}}

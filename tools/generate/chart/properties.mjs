@@ -48,6 +48,7 @@ export const OWN_VALUES = {
     MEDIA_NODE_WORKERS: 'mediaNodes.workers',
     MEDIA_NODE_RTC_PORT: 'mediaNodes.rtcPort',
     MEDIA_NODE_RECORDING_PATH: 'recording.scratch',
+    MEDIA_NODE_RECORDING_FINISH_TIMEOUT: 'recording.finishTimeout',
   },
 }
 

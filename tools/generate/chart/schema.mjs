@@ -59,6 +59,7 @@ const KNOWN = {
   'mediaNodes.terminationGracePeriodSeconds': SECONDS,
   'recording.storage': choice('volume', 's3'),
   'recording.volume.accessMode': choice('ReadWriteOnce', 'ReadWriteMany'),
+  'recording.finishTimeout': integer(0, 604_800),
   'recording.scratch.type': choice('ephemeral', 'shared', 'emptyDir'),
   'recording.s3.endpoint': URL_OR_EMPTY('https?'),
   'callRecords.volume.accessMode': choice('ReadWriteOnce', 'ReadWriteMany'),
