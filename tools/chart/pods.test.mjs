@@ -231,6 +231,15 @@ test('NATS moves clients to other servers before it ends, and a single server en
   assert.equal(commandOf('zero-values'), undefined)
 })
 
+test('KEDA scales by the metrics that the monitors of this release read, and never by missing ones', () => {
+  const { documents } = goldenNamed('keda')
+  const { metadata } = documents.find(({ kind }) => kind === 'ScaledObject').spec.triggers[0]
+  const monitor = documents.find(({ kind }) => kind === 'PodMonitor').spec.podMetricsEndpoints[0]
+  const { replacement } = monitor.relabelings.find(({ targetLabel }) => targetLabel === 'cluster')
+  assert.equal(metadata.query, `max(session_service_cluster_capacity_used_ratio{cluster="${replacement}"})`)
+  assert.equal(metadata.ignoreNullValues, 'false')
+})
+
 describe('network policies', () => {
   const GKE = ['35.191.0.0/16', '130.211.0.0/22', '2600:2d00:1:b029::/64', '2600:2d00:1:1::/64']
   const ALB = ['10.0.0.0/8', '192.0.2.7/32', '2001:db8::7/128']

@@ -8,6 +8,11 @@
 {{- $full | replace "." "-" | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* The label "cluster" of all metrics that the monitors of the release read. */}}
+{{- define "session-service.clusterLabel" -}}
+{{ .Release.Namespace }}/{{ include "session-service.fullname" . }}
+{{- end -}}
+
 {{/* dict "root" $ "component" "master" */}}
 {{- define "session-service.selectorLabels" -}}
 app.kubernetes.io/name: session-service
