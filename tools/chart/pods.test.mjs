@@ -180,6 +180,11 @@ describe('a media node', () => {
     )
   })
 
+  test('is replaced when restartId changes, which is in the metadata of its pod', () => {
+    const idOf = (name) => mediaPod(name)[0].metadata.annotations['session-service/restart-id']
+    assert.deepEqual([idOf('driver'), idOf('zero-values')], ['20261130', undefined])
+  })
+
   test('has no two ports of one number in a list that an upgrade may change, but with a new name', () => {
     for (const { name, documents } of goldens)
       for (const { spec } of podsOf(documents))

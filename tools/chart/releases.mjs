@@ -55,6 +55,16 @@ const RELEASES = [
   { args: ['upgrade', 'calls', CHART, '--set', 'mediaNodes.image.tag=v2'], ports: SECOND, surge: 1 },
   { args: ['upgrade', 'calls', CHART, '--set', 'mediaNodes.image.tag=v2,master.replicas=3'], ports: SECOND, surge: 1 },
   { args: ['upgrade', 'calls', CHART, '--set', 'mediaNodes.image.tag=v3'], ports: FIRST, surge: 1 },
+  {
+    args: ['upgrade', 'calls', CHART, '--set', 'mediaNodes.image.tag=v3,mediaNodes.restartId=1'],
+    ports: SECOND,
+    surge: 1,
+  },
+  {
+    args: ['upgrade', 'calls', CHART, '--set', 'mediaNodes.image.tag=v3,mediaNodes.restartId=2'],
+    ports: FIRST,
+    surge: 1,
+  },
   { args: ['rollback', 'calls', '4'], ports: SECOND, surge: 1 },
   { args: ['uninstall', 'calls'], ports: undefined, surge: undefined },
   { args: ['install', 'calls', CHART], ports: FIRST, surge: 0 },

@@ -284,6 +284,9 @@ labels:
   {{- end }}
 annotations:
   checksum/secrets: {{ include "session-service.secretsChecksum" (dict "root" .root "keys" (list "nats/node" "nats/nodeUrl" "media-node")) }}
+  {{- with include "session-service.text" .root.Values.mediaNodes.restartId }}
+  session-service/restart-id: {{ . | quote }}
+  {{- end }}
   {{- with .root.Values.mediaNodes.podAnnotations }}
   {{- toYaml . | nindent 2 }}
   {{- end }}

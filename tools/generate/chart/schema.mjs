@@ -55,6 +55,7 @@ const KNOWN = {
   'mediaNodes.rtcPort': integer(1024, 65_535),
   'mediaNodes.opsPort': integer(1024, 65_535),
   'mediaNodes.workers': integer(1, 256),
+  'mediaNodes.restartId': { type: ['string', 'integer'] },
   'mediaNodes.drainTimeout': integer(0, 604_800),
   'mediaNodes.terminationGracePeriodSeconds': SECONDS,
   'recording.storage': choice('volume', 's3'),
