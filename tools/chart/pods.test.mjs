@@ -229,6 +229,15 @@ describe('the migration', () => {
   })
 })
 
+test('NATS is spread over machines and zones, unless its values say otherwise', () => {
+  const specOf = (name) => podsOf(goldenNamed(name).documents).find((pod) => componentOf(pod) === 'nats').spec
+  const keysOf = (name) => specOf(name).topologySpreadConstraints.map(({ topologyKey }) => topologyKey)
+  assert.deepEqual(keysOf('recording-shared'), ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'])
+  assert.deepEqual(keysOf('properties'), ['rack'])
+  assert.equal(specOf('properties').priorityClassName, 'bus')
+  assert.ok(specOf('properties').affinity.podAntiAffinity)
+})
+
 test('NATS moves clients to other servers before it ends, and a single server ends for all at once', () => {
   const natsOf = (name) => podsOf(goldenNamed(name).documents).find((pod) => componentOf(pod) === 'nats')
   const commandOf = (name) => natsOf(name).spec.containers[0].lifecycle?.preStop.exec.command
