@@ -63,6 +63,8 @@ describe('live sessions', () => {
     const search = page.getByLabel('Search by id')
     await search.fill('live')
     await page.getByText('2 sessions with “live”').waitFor()
+    // Each sign-in has its own token, which the other tab does not know.
+    await dashboard.now.replaceCookie(stack.secret)
     await other.getByRole('button', { name: 'End session' }).click()
     await other.getByRole('dialog').getByRole('button', { name: 'End session' }).click()
     await other.getByRole('alert').filter({ hasText: 'live-1' }).first().waitFor()
@@ -273,8 +275,11 @@ describe('the cluster', () => {
     await page.getByLabel('Search', { exact: true }).fill('SERVICE_SESSIONS_GARBAGE_INTERVAL')
     const property = page.locator('.properties > li').filter({ hasText: 'SERVICE_SESSIONS_GARBAGE_INTERVAL' })
     await property.getByText('default', { exact: true }).first().waitFor()
+    // The account has features of the configuration.
+    const accountRead = page.waitForResponse((answer) => answer.url().endsWith('/dashboard/account') && answer.ok())
     const { status } = await stack.rest('POST', '/restart', { SERVICE_SESSIONS_GARBAGE_INTERVAL: 777 })
     expect(status).toBe(200)
+    await accountRead
     await property.getByText('override', { exact: true }).waitFor()
     await property.getByText(/^777/).waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
@@ -402,6 +407,16 @@ describe('the dashboard for every user', () => {
 })
 
 describe('other roles', () => {
+  it('shows the account of another tab that signed in, once the tab is visible again', async () => {
+    const { page, secrets } = dashboard.now
+    await dashboard.now.open('#/sessions/every', 'every')
+    await button('End session').waitFor()
+    await dashboard.now.replaceCookie(secrets.reader)
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+    await button('Account reports').waitFor()
+    expect(await button('End session').count()).toBe(0)
+  })
+
   it('offers a read-only secret neither actions nor the screens of the administration', async () => {
     const { page, secrets } = dashboard.now
     await dashboard.now.become(secrets.reader, '#/sessions/every', 'every')

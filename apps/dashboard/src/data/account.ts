@@ -21,13 +21,22 @@ export function expire(): void {
 
 /** Reads the account of the cookie. Rejects when the service does not answer. */
 export async function loadAccount(): Promise<void> {
+  const before = account.value
+  const read = await readAccount()
+  // A sign-in or a sign-out meanwhile is newer.
+  if (account.value !== before) return
+  if (!read) expire()
+  // An equal account would render the whole page again.
+  else if (JSON.stringify(read) !== JSON.stringify(before)) account.value = read
+}
+
+/** Undefined without a valid cookie. */
+async function readAccount(): Promise<AccountView | undefined> {
   try {
-    const read = await send<AccountView>('GET', `${DASHBOARD_PATH}/account`)
-    // An equal account would render the whole page again.
-    if (read.csrfToken !== account.value?.csrfToken) account.value = read
+    return await send<AccountView>('GET', `${DASHBOARD_PATH}/account`)
   } catch (error) {
     if (!(error instanceof RequestError) || error.status !== 401) throw error
-    expire()
+    return undefined
   }
 }
 
@@ -42,14 +51,26 @@ export async function signOut(): Promise<void> {
   account.value = null
 }
 
-/** A request of the signed-in operator. A 401 leads to the sign-in screen. */
+/**
+ * A request of the signed-in operator. A 401 leads to the sign-in screen. Another tab may have replaced the cookie, whose
+ * token differs: after a 403 the request is sent once more with the token of the present cookie.
+ */
 export async function request<T = unknown>(method: string, path: string, body?: unknown): Promise<T> {
+  const csrfToken = account.value?.csrfToken
   try {
-    return await send<T>(method, path, { body, csrfToken: account.value?.csrfToken })
+    return await send<T>(method, path, { body, csrfToken })
   } catch (error) {
-    if (error instanceof RequestError && error.status === 401) expire()
-    throw error
+    if (!(error instanceof RequestError)) throw error
+    if (error.status === 401) expire()
+    const present = error.status === 403 ? await presentToken() : undefined
+    if (present === undefined || present === csrfToken) throw error
+    return send<T>(method, path, { body, csrfToken: present })
   }
+}
+
+async function presentToken(): Promise<string | undefined> {
+  await loadAccount().catch(() => undefined)
+  return account.value?.csrfToken
 }
 
 /** A path of the REST API; each part is encoded. */

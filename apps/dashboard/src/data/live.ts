@@ -15,7 +15,7 @@ import {
   type LiveEvent,
   type LiveState,
 } from '../platform/live-state.js'
-import { expire } from './account.js'
+import { expire, loadAccount } from './account.js'
 import { setServiceClock } from './clock.js'
 import { failureOf } from './http.js'
 
@@ -74,6 +74,8 @@ class LiveStream<V extends LiveViewName> {
     this.#source = source
     source.addEventListener('open', () => {
       this.#attempts = 0
+      // The configuration or the cookie may have changed meanwhile.
+      if (connection.value === 'lost') void loadAccount().catch(() => undefined)
       connection.value = 'open'
     })
     source.addEventListener('error', () => this.#onError(source))

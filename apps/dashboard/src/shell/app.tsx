@@ -43,21 +43,30 @@ const SCREEN_OF: Readonly<Record<ScreenName, (props: { id: string }) => VNode>> 
 
 const RETRY_MS = 3_000
 
-/** Reads the account until the service answers; returns why it does not. */
+/** Reads the account until the service answers, and when the tab is shown again; returns why there is no answer. */
 function useAccount(): string {
   const [error, setError] = useState('')
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout>
-    const read = (): void =>
+    const read = (): void => {
+      clearTimeout(timer)
       void loadAccount().then(
         () => setError(''),
         (reason: unknown) => {
           setError(messageFrom(reason))
+          clearTimeout(timer)
           timer = setTimeout(read, RETRY_MS)
         },
       )
+    }
+    // Another tab may have signed in or out.
+    const onVisibility = (): void => void (document.visibilityState === 'visible' && read())
+    document.addEventListener('visibilitychange', onVisibility)
     read()
-    return () => clearTimeout(timer)
+    return () => {
+      document.removeEventListener('visibilitychange', onVisibility)
+      clearTimeout(timer)
+    }
   }, [])
   return error
 }
@@ -114,9 +123,11 @@ const Frame = (): VNode => (
 function Current(): VNode {
   const { screen, id } = route.value
   if (screen === undefined) return <Unknown />
-  if (account.value && !mayView(account.value.credential.role, screen)) return <Refused />
+  const credential = account.value?.credential
+  if (credential && !mayView(credential.role, screen)) return <Refused />
   const Shown = SCREEN_OF[screen]
-  return <Shown key={`${screen}/${id}`} id={id} />
+  // The views of another credential have other rights.
+  return <Shown key={`${credential?.name}/${screen}/${id}`} id={id} />
 }
 
 const Unknown = (): VNode => (
