@@ -200,7 +200,10 @@ describe('records', () => {
   })
 
   it('filters the history, shows an ended session with its users, and deletes it', async () => {
-    const { page } = dashboard.now
+    const { page, secrets } = dashboard.now
+    // Browsers add stored Basic credentials by themselves; the page keeps the role of its sign-in.
+    const stored = Buffer.from(`SERVICEAPP:${secrets.tenant}`).toString('base64')
+    await page.setExtraHTTPHeaders({ authorization: `Basic ${stored}` })
     await until('the history has the session', async () => {
       await dashboard.now.open('#/', 'Overview')
       await dashboard.now.open('#/history', 'History')
@@ -235,6 +238,7 @@ describe('records', () => {
     await page.getByRole('heading', { name: 'History', level: 1 }).waitFor()
     await link('expiry').waitFor()
     expect(await row('monday').count()).toBe(0)
+    await page.setExtraHTTPHeaders({})
   })
 })
 

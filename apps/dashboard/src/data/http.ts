@@ -23,7 +23,8 @@ export async function send<T>(method: string, path: string, options: SendOptions
   const { body, csrfToken } = options
   const headers = new Headers({ accept: 'application/json' })
   if (body !== undefined) headers.set('content-type', 'application/json')
-  if (csrfToken !== undefined && method !== 'GET') headers.set(CSRF_HEADER, csrfToken)
+  // Requests with this header have the role of the cookie, also when the browser adds stored Basic credentials.
+  if (csrfToken !== undefined) headers.set(CSRF_HEADER, csrfToken)
   const init: RequestInit = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) }
   const answer = await fetch(path, init).catch(() => {
     throw new RequestError(0, 'The service does not answer. Check the connection and try again.')

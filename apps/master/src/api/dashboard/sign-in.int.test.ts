@@ -136,10 +136,11 @@ describe('a cookie', () => {
     expect((await get('/api/%zz')).status).toBe(401)
   })
 
-  it('yields to the Authorization header of a request, except for the paths of the dashboard', async () => {
+  it('yields to the Authorization header of a request, except for those of the dashboard', async () => {
     const both = { cookie: main.cookie, authorization: basic(READER) }
     expect((await get('/api/config', both)).status).toBe(403)
     expect((await get('/api/config', { ...both, authorization: basic('wrong') })).status).toBe(401)
+    expect((await get('/api/config', { ...both, 'x-csrf-token': main.account.csrfToken })).status).toBe(200)
     expect(await (await get('/dashboard/account', both)).json()).toMatchObject({ credential: { role: 'all' } })
     expect((await get('/dashboard/account', { authorization: basic(stack.secret) })).status).toBe(403)
   })
