@@ -213,10 +213,11 @@ describe('records', () => {
     await page.getByLabel('Reason').selectOption('nodeCrashed')
     await page.getByText('No ended session matches.').waitFor()
     await page.getByLabel('Reason').selectOption('')
-    await page.getByLabel('Session id').fill('monday')
+    await page.getByLabel('Session id').fill('monday ')
     await page.waitForURL(/session=monday/)
     // A click while the rows above disappear would hit nothing.
     await link('expiry').waitFor({ state: 'detached' })
+    expect(await page.getByLabel('Session id').inputValue()).toBe('monday ')
     await link('monday').click()
     await page.getByRole('heading', { name: 'monday', level: 1 }).waitFor()
     await page.getByText('Ended: session closed by server').waitFor()

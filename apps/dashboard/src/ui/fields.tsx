@@ -11,7 +11,10 @@ export function SearchField(props: { label: string; value: string; onSearch: (te
   const [text, setText] = useState(value)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   // A link or the back button changes the value from outside.
-  useEffect(() => setText(value), [value])
+  useEffect(() => {
+    // The value lacks the space of a word that is being typed.
+    if (value !== text.trim()) setText(value)
+  }, [value])
   useEffect(() => () => clearTimeout(timer.current), [])
   const type = (typed: string): void => {
     setText(typed)
