@@ -210,6 +210,11 @@ describe('records', () => {
       await page.getByRole('table').or(page.getByText('appear here')).waitFor()
       return (await row('monday').count()) > 0
     })
+    await page.getByLabel('Ended until').fill('2020-01-01')
+    await page.getByText('No ended session matches.').waitFor()
+    await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'History' }).click()
+    await row('monday').waitFor()
+    expect(await page.getByLabel('Ended until').inputValue()).toBe('')
     await page.getByLabel('Reason').selectOption('nodeCrashed')
     await page.getByText('No ended session matches.').waitFor()
     await page.getByLabel('Reason').selectOption('')

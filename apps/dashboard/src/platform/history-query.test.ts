@@ -19,7 +19,9 @@ describe('the filters of the history', () => {
     expect(Number(to)).toBeGreaterThan(Number(from))
   })
 
-  it('has no day for a missing or invalid time, and no time for a missing day', () => {
-    expect([dayOf(undefined), dayOf('x'), startOfDay('', 0)]).toEqual(['', '', ''])
+  it('has no day for a missing or invalid time, and no time for a missing day and for a year that is being typed', () => {
+    const days = ['', '0002-03-09', '0020-03-09', '0202-03-09']
+    expect([dayOf(undefined), dayOf('x')]).toEqual(['', ''])
+    expect(days.map((day) => startOfDay(day, 0))).toEqual(['', '', '', ''])
   })
 })

@@ -27,9 +27,11 @@ export function dayOf(time: string | undefined, shift = 0): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
 }
 
-/** The begin of a day in the time zone of the browser, shifted by days, in UTC ms; empty without a day. */
+/** The begin of a day in the time zone of the browser, shifted by days, in UTC ms; empty without a day, or before 1970. */
 export function startOfDay(day: string, shift: number): string {
   const [year, month, date] = day.split('-').map(Number)
   if (year === undefined || month === undefined || date === undefined) return ''
-  return String(new Date(year, month - 1, date + shift).getTime())
+  const time = new Date(year, month - 1, date + shift).getTime()
+  // A year that is being typed begins with zeros.
+  return time < 0 ? '' : String(time)
 }

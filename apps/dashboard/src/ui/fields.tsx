@@ -68,6 +68,16 @@ export function Select(props: {
   )
 }
 
+/** Shows a value that changes from outside, but never while the operator types: a date changes with each digit. */
+function useShownValue(value: string) {
+  const field = useRef<HTMLInputElement>(null)
+  const show = (): void => void (field.current && (field.current.value = value))
+  useEffect(() => {
+    if (document.activeElement !== field.current) show()
+  }, [value])
+  return { field, show }
+}
+
 /** A text field; with `onEnter` it reports its value when it is complete. */
 export function TextField(props: {
   label: string
@@ -79,13 +89,17 @@ export function TextField(props: {
 }): VNode {
   const { label, name, value = '', type = 'text', note, onEnter } = props
   const id = useId()
+  const { field, show } = useShownValue(value)
   const attributes = {
     id,
+    ref: field,
     name,
     defaultValue: value,
     autocomplete: 'off',
     'aria-describedby': note === undefined ? undefined : `${id}-note`,
     onChange: ({ currentTarget }: TargetedEvent<HTMLInputElement>) => onEnter?.(currentTarget.value),
+    // In a dialog the field itself keeps what was typed.
+    onBlur: onEnter && show,
   } as const
   return (
     <div class="field">
