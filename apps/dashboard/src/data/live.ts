@@ -109,12 +109,12 @@ class LiveStream<V extends LiveViewName> {
 
   /** An EventSource hides the answer that it did not accept. */
   async #explain(): Promise<void> {
-    const value = await failureOf(this.#url)
-    if (value && !this.#isEnded) this.#receive({ name: 'failure', value })
+    const failure = await failureOf(this.#url)
+    if (failure && !this.#isEnded) this.#receive({ name: 'failure', value: { feed: 'view', ...failure } })
   }
 }
 
-const NOTHING = { data: undefined, failure: undefined }
+const NOTHING = { data: undefined, failure: undefined, summaryFailure: undefined }
 
 /** The live view of a screen. The data of the last parameters stays until that of the new ones arrives. */
 export function useLive<V extends LiveViewName & keyof LiveViews>(

@@ -1,4 +1,4 @@
-import type { ClusterSummary, LiveViews } from '@session-service/contract/dashboard'
+import type { ClusterSummary, LiveEvents, LiveViews } from '@session-service/contract/dashboard'
 
 export interface Failure {
   status: number
@@ -11,13 +11,15 @@ export interface LiveState<V extends keyof LiveViews> {
   data: LiveViews[V] | undefined
   /** Why newer data is missing; undefined while the view can be read. */
   failure: Failure | undefined
+  /** Why a newer summary is missing. */
+  summaryFailure: Failure | undefined
 }
 
 /** An event of the stream, by its name in `LiveEvents`. */
 export type LiveEvent<V extends keyof LiveViews> =
   | { name: 'summary'; value: ClusterSummary }
   | { name: 'view'; value: LiveViews[V] }
-  | { name: 'failure'; value: Failure }
+  | { name: 'failure'; value: LiveEvents['failure'] }
 
 export const LIVE_EVENTS = ['summary', 'view', 'failure'] as const
 
@@ -37,8 +39,13 @@ export function readLiveEvent<V extends keyof LiveViews>(
 
 /** The state after an event. The data of before a failure remains. */
 export function nextLiveState<V extends keyof LiveViews>(state: LiveState<V>, event: LiveEvent<V>): LiveState<V> {
-  if (event.name === 'view') return { data: event.value, failure: undefined }
-  return event.name === 'failure' ? { data: state.data, failure: event.value } : state
+  if (event.name === 'view') return { ...state, data: event.value, failure: undefined }
+  if (event.name === 'failure') {
+    const { feed, ...failure } = event.value
+    return feed === 'summary' ? { ...state, summaryFailure: failure } : { ...state, failure }
+  }
+  // The same state renders nothing again.
+  return state.summaryFailure ? { ...state, summaryFailure: undefined } : state
 }
 
 /** Whether the stream ends with this failure: no valid sign-in, no right to read the view, or no such object. */

@@ -63,10 +63,11 @@ export function WhenRead<V extends keyof LiveViews>(props: {
   state: LiveState<V>
   children: (data: LiveViews[V]) => ComponentChildren
 }): VNode {
-  const { data, failure } = props.state
+  const { data, failure, summaryFailure } = props.state
+  const shown = failure ?? summaryFailure
   return (
     <>
-      {failure && <Problem>{failure.message}</Problem>}
+      {shown && <Problem>{shown.message}</Problem>}
       {data === undefined ? !failure && <Loading /> : !(failure && isFinal(failure)) && props.children(data)}
     </>
   )

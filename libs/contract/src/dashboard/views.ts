@@ -144,11 +144,11 @@ export interface SearchView {
 
 /**
  * The events of `GET live/<view>`, a stream of server-sent events. `summary` and `view` are sent at the start and after
- * changes; `failure` when the view cannot be read, with the status and the message that REST would answer; the stream
+ * changes; `failure` when one of them cannot be read, with the status and the message that REST would answer; the stream
  * goes on after it unless the status is 404, or 401 when the sign-in has expired.
  */
 export interface LiveEvents<V extends keyof LiveViews = keyof LiveViews> {
   summary: ClusterSummary
   view: LiveViews[V]
-  failure: { status: number; message: string }
+  failure: { feed: 'summary' | 'view'; status: number; message: string }
 }

@@ -113,7 +113,10 @@ describe('a live view', () => {
     const locker = new Client(stack.postgres.url)
     await locker.connect()
     await locker.query('BEGIN; LOCK TABLE session IN ACCESS EXCLUSIVE MODE')
-    await until('the failure is shown', () => sessions.sent.at(-1)?.event === 'failure', PATIENCE_MS)
+    const failures = (feed: 'summary' | 'view') =>
+      sessions.sent.filter(({ event, data }) => event === 'failure' && data.startsWith(`{"feed":"${feed}"`))
+    const haveFailed = (): boolean => failures('summary').length > 0 && failures('view').length > 0
+    await until('the failures of summary and view are shown', haveFailed, PATIENCE_MS)
     expect(sessions.last('failure')).toMatchObject({ status: 503 })
     await locker.query('ROLLBACK')
     await locker.end()

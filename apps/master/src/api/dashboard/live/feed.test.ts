@@ -15,7 +15,7 @@ const newStream = (): LiveStream => {
 /** Everything that happens without I/O. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 const text = (stream: LiveStream): string => String(stream.read() ?? '')
-const view = (data: string, more: Partial<Update> = {}): Update => ({ event: 'view', data, ...more })
+const view = (data: string, more: Partial<Update> = {}): Update => ({ feed: 'view', event: 'view', data, ...more })
 const eventOf = (data: string): string => `event: view\ndata: ${data}\n\n`
 
 describe('Feed', () => {
@@ -89,7 +89,7 @@ describe('Feed', () => {
     feed.refresh()
     await settled()
     expect(text(stream)).toBe(eventOf('{"now":1}'))
-    update = { event: 'failure', data: '{"status":404}', isLast: true }
+    update = view('{"status":404}', { event: 'failure', isLast: true })
     feed.refresh()
     await settled()
     expect(text(stream)).toBe('event: failure\ndata: {"status":404}\n\n')
@@ -100,14 +100,14 @@ describe('Feed', () => {
 })
 
 describe('LiveStream', () => {
-  it('keeps one update of each event for a client that does not read, the latest', async () => {
+  it('keeps one update of each feed for a client that does not read, the latest', async () => {
     const stream = newStream()
     // The client has read everything and wants more.
     expect(text(stream)).toBe('')
     const large = JSON.stringify('x'.repeat(100_000))
     for (let nth = 0; nth < 1_000; nth += 1) {
-      stream.send({ event: 'view', data: large })
-      stream.send({ event: 'summary', data: String(nth) })
+      stream.send(view(large))
+      stream.send({ feed: 'summary', event: 'summary', data: String(nth) })
     }
     await settled()
     expect(stream.readableLength).toBeLessThan(300_000)
@@ -118,6 +118,15 @@ describe('LiveStream', () => {
     }
     expect(received).toContain('event: summary\ndata: 999\n\n')
     expect(received.length).toBeLessThan(300_000)
+  })
+
+  it('sends no failure that is over to a client that did not read it', async () => {
+    const stream = newStream()
+    stream.send(view('1'))
+    stream.send({ feed: 'summary', event: 'failure', data: '"of the summary"' })
+    stream.send(view('"of the view"', { event: 'failure' }))
+    stream.send(view('1'))
+    expect(text(stream)).toBe(`${eventOf('1')}event: failure\ndata: "of the summary"\n\n`)
   })
 
   it('sends comments while there is nothing else, and nothing after its end', async () => {

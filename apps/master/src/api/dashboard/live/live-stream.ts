@@ -2,6 +2,8 @@ import { Readable } from 'node:stream'
 
 /** An event and its data. */
 export interface Update {
+  /** What it is the state of. */
+  feed: 'summary' | 'view'
   event: 'summary' | 'view' | 'failure'
   /** JSON. */
   data: string
@@ -17,11 +19,11 @@ const KEEP_ALIVE_MS = 15_000
 const LINGER_MS = 1_000
 
 /**
- * The server-sent events of one client. A client that reads slowly gets the latest data of each event when it reads
+ * The server-sent events of one client. A client that reads slowly gets the latest event of each feed when it reads
  * again: memory holds at most one of each.
  */
 export class LiveStream extends Readable {
-  readonly #pending = new Map<Update['event'], string>()
+  readonly #pending = new Map<Update['feed'], string>()
   readonly #keepAlive: NodeJS.Timeout
   #isWanted = false
   #isFinished = false
@@ -31,10 +33,10 @@ export class LiveStream extends Readable {
     this.#keepAlive = setInterval(() => this.#comment(), keepAliveMs)
   }
 
-  /** Replaces data of the same event that the client has not read. */
-  send({ event, data }: Update): void {
+  /** Replaces an event of the same feed that the client has not read. */
+  send({ feed, event, data }: Update): void {
     if (this.destroyed || this.#isFinished) return
-    this.#pending.set(event, data)
+    this.#pending.set(feed, `event: ${event}\ndata: ${data}\n\n`)
     this.#flush()
   }
 
@@ -61,7 +63,7 @@ export class LiveStream extends Readable {
 
   #flush(): void {
     if (!this.#isWanted || this.#pending.size === 0) return
-    const text = [...this.#pending].map(([event, data]) => `event: ${event}\ndata: ${data}\n\n`).join('')
+    const text = [...this.#pending.values()].join('')
     this.#pending.clear()
     // Node calls _read again once it wants more.
     this.#isWanted = false

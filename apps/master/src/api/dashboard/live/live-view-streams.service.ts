@@ -19,14 +19,16 @@ export interface LiveRequest<V extends LiveViewName = LiveViewName> {
   rights: Rights
 }
 
-const failure = (status: number, message: string): Update => ({
+const failure = (feed: Update['feed'], status: number, message: string): Update => ({
+  feed,
   event: 'failure',
-  data: JSON.stringify({ status, message }),
+  data: JSON.stringify({ feed, status, message }),
   isLast: status === 404,
 })
 
 /** Clocks advance between two summaries: the time alone is no change. */
 const summaryUpdate = (summary: ClusterSummary): Update => ({
+  feed: 'summary',
   event: 'summary',
   data: JSON.stringify(summary),
   comparable: JSON.stringify({ ...summary, now: 0 }),
@@ -55,8 +57,9 @@ export class LiveViewStreams implements OnModuleDestroy {
     this.#streams.add(stream)
     stream.once('close', () => this.#streams.delete(stream))
     if (lifetimeMs !== undefined) endAfter(stream, lifetimeMs)
-    this.#feed(['summary', rights], async () => summaryUpdate(await this.summaries.read(rights))).attach(stream)
-    this.#feed([view, query, rights], async () => ({
+    this.#feed('summary', [rights], async () => summaryUpdate(await this.summaries.read(rights))).attach(stream)
+    this.#feed('view', [view, query, rights], async () => ({
+      feed: 'view',
       event: 'view',
       data: JSON.stringify(await this.views.read(view, query, rights)),
     })).attach(stream)
@@ -77,12 +80,12 @@ export class LiveViewStreams implements OnModuleDestroy {
     await Promise.all(closed)
   }
 
-  #feed(parts: unknown[], read: () => Promise<Update>): Feed {
-    const key = JSON.stringify(parts)
+  #feed(name: Update['feed'], parts: unknown[], read: () => Promise<Update>): Feed {
+    const key = JSON.stringify([name, ...parts])
     const known = this.#feeds.get(key)
     if (known) return known
     const feed = new Feed(
-      () => this.#reads.run(read).catch((error: unknown) => this.#failed(error)),
+      () => this.#reads.run(read).catch((error: unknown) => this.#failed(name, error)),
       EVERY_MS,
       () => this.#feeds.delete(key),
     )
@@ -90,17 +93,17 @@ export class LiveViewStreams implements OnModuleDestroy {
     return feed
   }
 
-  #failed(error: unknown): Update {
+  #failed(feed: Update['feed'], error: unknown): Update {
     const known = error instanceof ServiceError ? error : translateDatabaseError(error)
-    if (known && known.code !== 'INTERNAL') return failure(HTTP_STATUS[known.code], known.message)
+    if (known && known.code !== 'INTERNAL') return failure(feed, HTTP_STATUS[known.code], known.message)
     this.#logger.error({ err: error }, 'reading a live view failed')
-    return failure(500, 'internal error')
+    return failure(feed, 500, 'internal error')
   }
 }
 
 function endAfter(stream: LiveStream, ms: number): void {
   const timer = setTimeout(() => {
-    stream.send(failure(401, 'the sign-in has expired'))
+    stream.send(failure('view', 401, 'the sign-in has expired'))
     stream.finish()
   }, ms)
   stream.once('close', () => clearTimeout(timer))
