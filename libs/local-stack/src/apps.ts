@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { MEMORY_VARIABLES, SYSTEM_VARIABLES } from '@session-service/config'
 import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
+import { urlHostOf } from './listen-address.js'
 import { answersOk } from './processes/readiness.js'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
@@ -48,6 +49,8 @@ interface App {
   /** `main` with all its modules and their packages in a few files, which start sooner and take less memory. */
   bundle?: string
   opsPort: (env: Readonly<Record<string, string>>) => string
+  /** The property with the listen address of its probes. */
+  opsHost: string
   probe: string
   /** Properties that `env` may override. */
   defaults?: Readonly<Record<string, string>>
@@ -58,6 +61,7 @@ const MASTER: App = {
   main: 'apps/master/dist/main.js',
   bundle: 'apps/master/dist/bundle/main.js',
   opsPort: (env) => env.SERVICE_OPS_PORT ?? '4480',
+  opsHost: 'SERVICE_OPS_HOST',
   probe: '/readyz',
 }
 const MEDIA_NODE: App = {
@@ -65,6 +69,7 @@ const MEDIA_NODE: App = {
   main: 'apps/media-node/dist/main.js',
   bundle: 'apps/media-node/dist/bundle/main.js',
   opsPort: (env) => env.SERVICE_OPS_PORT ?? '4481',
+  opsHost: 'SERVICE_OPS_HOST',
   probe: '/readyz',
   // A user who stops the whole stack does not wait for sessions to end, nor for recordings: their folder remains.
   defaults: { MEDIA_NODE_DRAIN_TIMEOUT: '0', MEDIA_NODE_RECORDING_FINISH_TIMEOUT: '0' },
@@ -74,6 +79,7 @@ const PLAYGROUND: App = {
   main: 'apps/playground/dist/server/main.js',
   bundle: 'apps/playground/dist/bundle/main.js',
   opsPort: (env) => env.PLAYGROUND_PORT ?? '4444',
+  opsHost: 'PLAYGROUND_HOST',
   probe: '/healthz',
 }
 
@@ -84,7 +90,7 @@ export const startPlayground = (options: AppOptions): Promise<AppProcess> => sta
 async function startApp(app: App, options: AppOptions): Promise<AppProcess> {
   const { root = ROOT } = options
   const main = programOf(app, root)
-  const opsUrl = `http://127.0.0.1:${app.opsPort(options.env)}`
+  const opsUrl = `http://${urlHostOf(options.env[app.opsHost])}:${app.opsPort(options.env)}`
   const started = await ManagedProcess.start({
     name: options.name ?? app.name,
     command: options.node ?? process.execPath,

@@ -11,6 +11,7 @@ export {
   type AppProcess,
 } from './apps.js'
 export { FolderInUseError, lockFolder } from './folder-lock.js'
+export { urlHostOf } from './listen-address.js'
 export { findNatsServer, startNats, type LocalNats, type NatsOptions } from './nats.js'
 export {
   clusterUsers,

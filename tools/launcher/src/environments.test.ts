@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { expect, it } from '@jest/globals'
-import { type Facts, givenEnv, masterEnv, nodeEnv, playgroundEnv } from './environments.js'
+import { type Facts, givenEnv, masterEnv, nodeEnv, pageUrl, playgroundEnv } from './environments.js'
 
 const facts: Facts = {
   secret: 'hidden',
@@ -111,6 +111,23 @@ it('the playground knows the service, and listens on loopback unless configured 
     PLAYGROUND_HOST: '0.0.0.0',
     SERVICE_URL: 'https://video.example.org',
   })
+})
+
+it('the service is reached at the only address on which it listens', () => {
+  const given = { SERVICE_HOST: '192.0.2.7' }
+  expect(masterEnv(given, facts).SERVICE_PUBLICURL).toBe('http://192.0.2.7:5000')
+  expect(playgroundEnv(given, facts).SERVICE_URL).toBe('http://192.0.2.7:5000')
+  expect(masterEnv({ SERVICE_HOST: '::' }, facts).SERVICE_PUBLICURL).toBe('http://localhost:5000')
+  expect(masterEnv({ ...given, SERVICE_PUBLICURL: 'https://video.example.org' }, facts).SERVICE_PUBLICURL).toBe(
+    'https://video.example.org',
+  )
+})
+
+it('the page is reached at the only address on which it listens', () => {
+  expect(pageUrl({}, facts.ports)).toBe('http://localhost:5001')
+  expect(pageUrl({ PLAYGROUND_HOST: '0.0.0.0' }, facts.ports)).toBe('http://localhost:5001')
+  expect(pageUrl({ PLAYGROUND_HOST: '192.0.2.7' }, facts.ports)).toBe('http://192.0.2.7:5001')
+  expect(pageUrl({}, { playground: undefined })).toBeUndefined()
 })
 
 it('captions turn the engine on at masters, and name the files at media nodes, also at those that a master starts', () => {

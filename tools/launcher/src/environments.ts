@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { type ProcessKind, PROPERTIES, type PropertyName } from '@session-service/config'
+import { urlHostOf } from '@session-service/local-stack'
 import type { Ports } from './ports.js'
 import type { SpeechFiles } from './speech.js'
 
@@ -64,6 +65,14 @@ const speechEnv = (speech: SpeechFiles | undefined): Env =>
 /** The dashboard is on unless the user disables it. */
 export const dashboardEnv = ({ SERVICE_PRO_DASHBOARD = 'true' }: Env): Env => ({ SERVICE_PRO_DASHBOARD })
 
+/** The base URL of the master. */
+export const serviceUrl = ({ SERVICE_HOST }: Env, { service }: Pick<Ports, 'service'>): string =>
+  `http://${urlHostOf(SERVICE_HOST, 'localhost')}:${service}`
+
+/** The URL of the page; undefined without the playground. */
+export const pageUrl = ({ PLAYGROUND_HOST }: Env, { playground }: Pick<Ports, 'playground'>): string | undefined =>
+  playground === undefined ? undefined : `http://${urlHostOf(PLAYGROUND_HOST, 'localhost')}:${playground}`
+
 export const masterEnv = (
   given: Env,
   { secret, databaseUrl, natsUrl, nodeNatsUrl, busCluster, ports, dataFolder, speech }: Facts,
@@ -75,6 +84,8 @@ export const masterEnv = (
   // Without a compositor recording is unavailable, which the bootstrap has reported.
   SERVICE_RECORDING: String(given.COMPOSITOR_BIN !== undefined),
   ...dashboardEnv(given),
+  // The address in tokens.
+  SERVICE_PUBLICURL: serviceUrl(given, ports),
   // Media nodes that the master starts take their properties from its environment.
   ...given,
   ...speechEnv(speech),
@@ -116,7 +127,7 @@ export const playgroundEnv = (given: Env, { secret, ports }: Facts): Env => ({
   ...commonEnv(given),
   // The page can create sessions without credentials: by default it is reachable from this machine only.
   PLAYGROUND_HOST: '127.0.0.1',
-  SERVICE_URL: `http://localhost:${ports.service}`,
+  SERVICE_URL: serviceUrl(given, ports),
   ...withoutProperties(given),
   ...(given.SERVICE_RUN_AS !== undefined && { SERVICE_RUN_AS: given.SERVICE_RUN_AS }),
   PLAYGROUND_PORT: String(ports.playground),

@@ -79,7 +79,8 @@ async function launch(args: string[] = [], env: Record<string, string> = {}): Pr
 }
 
 const secret = (): string => readFileSync(join(data, 'secret'), 'utf8').trim()
-const api = (port: number, password = secret()): ServiceApi => new ServiceApi(`http://127.0.0.1:${port}`, password)
+const api = (port: number, password = secret(), host = '127.0.0.1'): ServiceApi =>
+  new ServiceApi(`http://${host}:${port}`, password)
 
 /** Media nodes with a variable that begins with the text, of any parent. */
 const mediaNodesWith = (variable: string): number[] =>
@@ -240,13 +241,18 @@ it('restarts a killed media node, master, NATS and Postgres', async () => {
   expect(await launcher.end('SIGINT')).toBe(0)
 }, 180_000)
 
-it('uses an external Postgres and NATS without starting its own', async () => {
+it('uses an external Postgres and NATS without starting its own, and one address for all servers', async () => {
   const database = await createTestDatabase()
   const nats = await startNats()
-  const launcher = await launch([], { DATABASE_URL: database.url, NATS_URL: nats.url, SERVICE_SECRET: 'given_secret' })
+  const host = '127.0.0.2'
+  const launcher = await launch([], {
+    ...{ DATABASE_URL: database.url, NATS_URL: nats.url, SERVICE_SECRET: 'given_secret' },
+    ...{ SERVICE_HOST: host, SERVICE_OPS_HOST: host },
+  })
   await launcher.says('Session Service is ready')
+  expect(launcher.output).toContain(`http://${host}:${launcher.port}/service/api/sessions`)
   expect(descendantsOf(launcher.pid).filter(({ command }) => /nats-server|bin\/postgres/.test(command))).toEqual([])
-  await api(launcher.port, 'given_secret').createSession({ customSessionId: 'outside' })
+  await api(launcher.port, 'given_secret', host).createSession({ customSessionId: 'outside' })
   expect(await database.query('SELECT count(*)::int AS count FROM session')).toEqual([{ count: 1 }])
   expect(await launcher.end('SIGINT')).toBe(0)
   await nats.stop()

@@ -4,7 +4,7 @@ import { FolderInUseError, lockFolder, removePostgresData } from '@session-servi
 import { chooseAccount } from './run-as.js'
 import { banner } from './banner.js'
 import { ConsoleLog } from './console-log.js'
-import { dashboardEnv, givenEnv } from './environments.js'
+import { dashboardEnv, givenEnv, pageUrl, serviceUrl } from './environments.js'
 import { LocalService } from './local-service.js'
 import { type Level, LEVELS, readLogLine } from './log-line.js'
 import { HELP, type LauncherOptions, OptionError, parseOptions } from './options.js'
@@ -60,9 +60,9 @@ async function run(options: LauncherOptions, host: LauncherHost): Promise<number
   try {
     const outcome = await Promise.race([service.start().then(() => 'ready' as const), ended])
     if (outcome === 'ready') {
-      const page = ports.playground === undefined ? undefined : `http://localhost:${ports.playground}`
+      const page = pageUrl(givenEnv(env), ports)
       const seconds = (performance.now() - started) / 1000
-      const address = env.SERVICE_PUBLICURL || `http://localhost:${ports.service}`
+      const address = env.SERVICE_PUBLICURL || serviceUrl(givenEnv(env), ports)
       const { nodes, speech: captions } = options
       const hasDashboard = dashboardEnv(givenEnv(env)).SERVICE_PRO_DASHBOARD === 'true'
       const facts = { page, service: address, hasDashboard, secret, seconds, nodes, captions }
