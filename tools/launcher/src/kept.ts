@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ClusterUsers, clusterUsers, newPassword } from '@session-service/local-stack'
+import { type ClusterUsers, clusterUsers, isErrno, newPassword } from '@session-service/local-stack'
 
 const SECRET_FILE = 'secret'
 
@@ -41,10 +41,12 @@ function stored(file: string, generate: () => string): string {
   return generated
 }
 
+/** Empty when the file does not exist: one that cannot be read must not be replaced. */
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
-  } catch {
+  } catch (error) {
+    if (!isErrno(error, 'ENOENT')) throw error
     return ''
   }
 }

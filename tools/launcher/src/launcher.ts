@@ -1,15 +1,14 @@
-import { chmodSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { FolderInUseError, lockFolder, removePostgresData } from '@session-service/local-stack'
 import { chooseAccount } from './run-as.js'
 import { banner } from './banner.js'
 import { ConsoleLog } from './console-log.js'
+import { explainFileError, openDataFolder, resetDataFolder } from './data-folder.js'
 import { dashboardEnv, givenEnv, pageUrl, serviceUrl } from './environments.js'
 import { LocalService } from './local-service.js'
 import { type Level, LEVELS, readLogLine } from './log-line.js'
 import { HELP, type LauncherOptions, OptionError, parseOptions } from './options.js'
 import { choosePorts } from './ports.js'
-import { findSecret, SECRET_FILES } from './kept.js'
+import { findSecret } from './kept.js'
 import { speechFiles } from './speech.js'
 
 const ROOT = resolve(import.meta.dirname, '../../..')
@@ -34,7 +33,10 @@ export async function launch(host: LauncherHost): Promise<number> {
       host.write(HELP)
       return 0
     }
-    return await run(options, host)
+    const dataFolder = resolve(options.data ?? join(ROOT, '.local'))
+    return await run(options, dataFolder, host).catch((error: unknown) => {
+      throw explainFileError(error, dataFolder)
+    })
   } catch (error) {
     if (!(error instanceof OptionError)) throw error
     host.write(`${error.message}\n`)
@@ -42,13 +44,12 @@ export async function launch(host: LauncherHost): Promise<number> {
   }
 }
 
-async function run(options: LauncherOptions, host: LauncherHost): Promise<number> {
+async function run(options: LauncherOptions, dataFolder: string, host: LauncherHost): Promise<number> {
   const { env } = host
   const log = new ConsoleLog({ level: levelOf(env), colours: host.colours, write: host.write })
   const started = performance.now()
-  const dataFolder = resolve(options.data ?? join(ROOT, '.local'))
   const unlock = await openDataFolder(dataFolder)
-  if (options.reset) await reset(dataFolder, env, log)
+  if (options.reset) await resetDataFolder(dataFolder, env, log)
   const secret = findSecret(env, dataFolder)
   const ports = await choosePorts({ env, ...options }, (text) => log.line('launcher', 'warn', text))
   const runAs = chooseAccount(givenEnv(env), ROOT, dataFolder)
@@ -73,7 +74,7 @@ async function run(options: LauncherOptions, host: LauncherHost): Promise<number
     log.print('All processes have stopped.')
     return 0
   } catch (error) {
-    log.print(log.paint(31, explain(error)))
+    log.print(log.paint(31, explain(explainFileError(error, dataFolder))))
     await service.stop()
     return 1
   } finally {
@@ -97,26 +98,6 @@ function endRequests(host: LauncherHost, service: LocalService, log: ConsoleLog)
       }
     })
   })
-}
-
-async function openDataFolder(folder: string): Promise<() => void> {
-  // The account of Postgres must be able to enter; the entries have their own modes.
-  if (mkdirSync(folder, { recursive: true }) !== undefined) chmodSync(folder, 0o755)
-  try {
-    return await lockFolder(folder)
-  } catch (error) {
-    if (!(error instanceof FolderInUseError)) throw error
-    throw new OptionError(
-      `the service is already running: ${error.message}. Stop it, or choose another folder with --data`,
-    )
-  }
-}
-
-async function reset(folder: string, env: NodeJS.ProcessEnv, log: ConsoleLog): Promise<void> {
-  if (env.DATABASE_URL) log.line('launcher', 'warn', 'the database of DATABASE_URL is not reset')
-  await removePostgresData(join(folder, 'postgres'))
-  for (const name of SECRET_FILES) rmSync(join(folder, name), { force: true })
-  for (const name of ['recordings', 'media-nodes']) rmSync(join(folder, name), { recursive: true, force: true })
 }
 
 function levelOf(env: NodeJS.ProcessEnv): Level {
