@@ -27,11 +27,23 @@ import { ensureWorker } from './worker.mjs'
 
 const ROOT = realpathSync(fileURLToPath(new URL('../../', import.meta.url)))
 
+const LOOPBACK = 'localhost,127.0.0.1,::1,[::1]'
+
+/** With NODE_USE_ENV_PROXY Node sends requests to this machine to the proxy as well, unless NO_PROXY names it. */
+function loopbackWithoutProxy(env) {
+  if (!(env.http_proxy ?? env.HTTP_PROXY)) return {}
+  const name = env.no_proxy === undefined ? 'NO_PROXY' : 'no_proxy'
+  const given = env[name] ?? ''
+  // An asterisk counts only alone.
+  return given === '*' ? {} : { [name]: given === '' ? LOOPBACK : `${given},${LOOPBACK}` }
+}
+
 /** The environment of a script. */
 export function scriptEnvironment(env, { toolchain, cache, found }) {
   const given = Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined))
   return {
     ...withoutNpm(env),
+    ...loopbackWithoutProxy(env),
     ...given,
     PATH: [...toolchain.bin, env.PATH].join(delimiter),
     SESSION_SERVICE_CACHE: cache,

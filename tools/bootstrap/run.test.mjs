@@ -194,3 +194,24 @@ test('a script gets its tools first in PATH and no settings of the npm that runs
   )
   assert.deepEqual(env, { PATH: '/n24:/npm:/bin', LANG: 'C', NATS_SERVER_BIN: '/nats', SESSION_SERVICE_CACHE: '/c' })
 })
+
+test('a script reaches this machine without the proxy of the user', () => {
+  const exempted = (env) => {
+    const { NO_PROXY, no_proxy } = scriptEnvironment(env, { toolchain: { bin: [] }, cache: '/c', found: {} })
+    return { NO_PROXY, no_proxy }
+  }
+  const loopback = 'localhost,127.0.0.1,::1,[::1]'
+  const HTTP_PROXY = 'http://proxy:3128'
+  assert.deepEqual(exempted({}), { NO_PROXY: undefined, no_proxy: undefined })
+  assert.deepEqual(exempted({ HTTP_PROXY }), { NO_PROXY: loopback, no_proxy: undefined })
+  assert.deepEqual(exempted({ http_proxy: HTTP_PROXY, NO_PROXY: '.example' }), {
+    NO_PROXY: `.example,${loopback}`,
+    no_proxy: undefined,
+  })
+  // Node prefers the name in small letters.
+  assert.deepEqual(exempted({ HTTP_PROXY, NO_PROXY: '.other', no_proxy: '.example' }), {
+    NO_PROXY: '.other',
+    no_proxy: `.example,${loopback}`,
+  })
+  assert.deepEqual(exempted({ HTTP_PROXY, NO_PROXY: '*' }), { NO_PROXY: '*', no_proxy: undefined })
+})
