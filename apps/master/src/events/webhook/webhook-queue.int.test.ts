@@ -44,7 +44,7 @@ it('an event waits for the first attempt of the event that it follows', async ()
   const [first, ...none] = await claim()
   expect([first?.id, none]).toEqual([crash, []])
   expect(await claim()).toEqual([])
-  await queue.failed(first?.position ?? 0, 'refused', 60_000, 3_600)
+  await queue.failed(first!, 'refused', 60_000, 3_600)
   const [second] = await claim()
   expect(second?.id).toBe(end)
   await queue.delivered(second!)
@@ -163,6 +163,43 @@ it('deliveries of one moment are stored in one transaction, and each claims the 
   expect(await claim()).toEqual([])
   await queue.release(next[0])
   expect((await claim()).map(({ id }) => id)).toEqual([red[1]])
+})
+
+it('a master that is late changes nothing of events that another master has claimed', async () => {
+  await database.query('DELETE FROM outbox')
+  const [first, second] = [await record('red'), await record('blue')]
+  const late = await queue.claim('oldest', 10, 0)
+  const current = await claim()
+  expect(current.map(({ id }) => id)).toEqual([first, second])
+  await queue.release(late)
+  expect(await queue.failed(late[0]!, 'refused', 0, 0)).toBe(false)
+  expect(await claim()).toEqual([])
+  expect(await database.query('SELECT DISTINCT attempts, dead_at FROM outbox')).toEqual([
+    { attempts: 0, dead_at: null },
+  ])
+  await queue.release(current)
+  expect((await claim()).map(({ id }) => id)).toEqual([first, second])
+})
+
+it('the delivery of an event claims none of a session that another master claims at the same moment', async () => {
+  await database.query('DELETE FROM outbox')
+  const [delivered, claimed, last] = [await record('room'), await record('room'), await record('room')]
+  const [event] = await claim()
+  const other = dataSource.createQueryRunner()
+  await other.startTransaction()
+  try {
+    await other.query(`UPDATE outbox SET next_attempt_at = clock_timestamp() + interval '1 minute' WHERE id = $1`, [
+      claimed,
+    ])
+    const next = queue.deliveredAndClaimNext(event!, 60_000)
+    await untilLocked('the delivery waits for the claim', database)
+    await other.commitTransaction()
+    expect([event?.id, await next]).toEqual([delivered, []])
+  } finally {
+    await other.release()
+  }
+  const due = await database.query('SELECT id FROM outbox WHERE next_attempt_at <= clock_timestamp()')
+  expect(due).toEqual([{ id: last }])
 })
 
 it('replays and deletes more dead letters than one statement changes, also with outdated statistics', async () => {

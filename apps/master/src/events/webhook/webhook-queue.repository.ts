@@ -1,15 +1,20 @@
 import { Injectable } from '@nestjs/common'
-import { DataSource, In } from 'typeorm'
+import { DataSource } from 'typeorm'
 import { isBatchFault } from '../../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../../platform/database/group-commit.js'
 import { KeyedStatement } from '../../platform/database/keyed-statement.js'
-import { firstRow, rows } from '../../platform/database/sql.js'
-import { OutboxEntity } from '../outbox.entity.js'
+import { execute, firstRow, rows } from '../../platform/database/sql.js'
 import { QUEUED_COLUMNS, type QueuedEvent } from '../outbox.repository.js'
+
+/** An event that no other master posts until its lease ends. */
+export interface ClaimedEvent extends QueuedEvent {
+  /** As Postgres writes it: a Date has no microseconds. */
+  leaseEnd: string
+}
 
 /** An event that the receiver has. */
 interface Delivery {
-  event: QueuedEvent
+  event: ClaimedEvent
   /** The lease of the session's next events, ms; null: they are not claimed. */
   leaseMs: number | null
 }
@@ -36,14 +41,13 @@ const IS_DUE = `h.next_attempt_at <= clock_timestamp() AND (h.after_id IS NULL
   OR NOT EXISTS (SELECT 1 FROM outbox f WHERE f.id = h.after_id AND f.consumer = 'webhook' AND f.dead_at IS NULL
                   AND f.attempts = 0 AND f.queued_at > clock_timestamp() - ${PREDECESSOR_WAIT_S} * interval '1 second'))`
 const LEASE_END = `clock_timestamp() + $2 * interval '1 millisecond'`
+const CLAIMED_COLUMNS = `${QUEUED_COLUMNS}, o.next_attempt_at::text AS "leaseEnd"`
 const DELETE = new KeyedStatement((is) => `DELETE FROM outbox WHERE position ${is}`, 'bigint')
-/** By the database's clock. */
-const NOW = (): string => 'clock_timestamp()'
 
 /** The events that wait to be posted. Every master posts; claims decide which one posts an event. */
 @Injectable()
 export class WebhookQueueRepository {
-  readonly #deliveries: GroupCommit<Delivery, QueuedEvent[]>
+  readonly #deliveries: GroupCommit<Delivery, ClaimedEvent[]>
 
   constructor(private readonly dataSource: DataSource) {
     this.#deliveries = new GroupCommit('delivery', (deliveries) => this.#deliverAll(deliveries), isBatchFault)
@@ -56,8 +60,8 @@ export class WebhookQueueRepository {
    * Hand-written, because masters that claim at the same moment have to skip each other's rows. Materialized, and arrays:
    * Postgres may run a subquery once for each row of the table, and each run would lock `limit` further rows.
    */
-  claim(from: keyof typeof HEADS, limit: number, leaseMs: number): Promise<QueuedEvent[]> {
-    return rows<QueuedEvent>(
+  claim(from: keyof typeof HEADS, limit: number, leaseMs: number): Promise<ClaimedEvent[]> {
+    return rows<ClaimedEvent>(
       this.dataSource,
       `WITH ${HEADS[from]},
        due AS MATERIALIZED (SELECT h.position FROM head h WHERE ${IS_DUE} ORDER BY h.position LIMIT $1),
@@ -66,13 +70,13 @@ export class WebhookQueueRepository {
          WHERE o.position = ANY(ARRAY(SELECT d.position FROM due d)) AND o.next_attempt_at <= clock_timestamp()
          FOR UPDATE SKIP LOCKED)
        UPDATE outbox o SET next_attempt_at = ${LEASE_END}
-       FROM free WHERE o.position = free.position RETURNING ${QUEUED_COLUMNS}`,
+       FROM free WHERE o.position = free.position RETURNING ${CLAIMED_COLUMNS}`,
       [limit, leaseMs],
     )
   }
 
   /** Removes an event that the receiver has. */
-  async delivered(event: QueuedEvent): Promise<void> {
+  async delivered(event: ClaimedEvent): Promise<void> {
     await this.#deliveries.add({ event, leaseMs: null })
   }
 
@@ -80,11 +84,11 @@ export class WebhookQueueRepository {
    * As `delivered`; also claims the next events of the session for `leaseMs`, those before the first one that is not due.
    * Returns them in their order.
    */
-  deliveredAndClaimNext(event: QueuedEvent, leaseMs: number): Promise<QueuedEvent[]> {
+  deliveredAndClaimNext(event: ClaimedEvent, leaseMs: number): Promise<ClaimedEvent[]> {
     return this.#deliveries.add({ event, leaseMs })
   }
 
-  async #deliverAll(deliveries: readonly Delivery[]): Promise<QueuedEvent[][]> {
+  async #deliverAll(deliveries: readonly Delivery[]): Promise<ClaimedEvent[][]> {
     const positions = deliveries.map(({ event }) => event.position)
     const continued = firstOfEach(
       deliveries.filter(({ leaseMs }) => leaseMs !== null),
@@ -101,42 +105,54 @@ export class WebhookQueueRepository {
     return deliveries.map((delivery) => next.get(delivery) ?? [])
   }
 
-  #deleteAndClaimNext(positions: number[], continued: readonly Delivery[]): Promise<QueuedEvent[]> {
-    return rows<QueuedEvent>(
+  /** Waits for the locks of the next events: another master that claims one of them at the same moment posts the session. */
+  #deleteAndClaimNext(positions: number[], continued: readonly Delivery[]): Promise<ClaimedEvent[]> {
+    return rows<ClaimedEvent>(
       this.dataSource,
       `WITH delivered AS (DELETE FROM outbox WHERE position = ANY($1)),
        next AS MATERIALIZED (
          SELECT h.position, bool_and(${IS_DUE}) OVER (PARTITION BY h.session_key ORDER BY h.position) AS is_due
          FROM unnest($3::text[]) AS k(session_key) CROSS JOIN LATERAL (
            SELECT ${HEAD} FROM outbox o WHERE ${PENDING} AND o.session_key = k.session_key AND o.position <> ALL($1)
-           ORDER BY o.position LIMIT ${MOST_OF_SESSION}) h)
+           ORDER BY o.position LIMIT ${MOST_OF_SESSION} FOR UPDATE) h)
        UPDATE outbox o SET next_attempt_at = ${LEASE_END}
-       FROM next h WHERE o.position = h.position AND h.is_due RETURNING ${QUEUED_COLUMNS}`,
+       FROM next h WHERE o.position = h.position AND h.is_due RETURNING ${CLAIMED_COLUMNS}`,
       [positions, continued[0]?.leaseMs, continued.map(({ event }) => event.sessionKey)],
     )
   }
 
   /**
    * Schedules a retry in `delayMs`, or none when the event is older than `giveUpAfterS`; returns whether it was given
-   * up. Hand-written, because the database decides by its clock.
+   * up. Without effect when another master has claimed the event since the lease ended. Hand-written, because the database
+   * decides by its clock.
    */
-  async failed(position: number, error: string, delayMs: number, giveUpAfterS: number): Promise<boolean> {
+  async failed(
+    { position, leaseEnd }: ClaimedEvent,
+    error: string,
+    delayMs: number,
+    giveUpAfterS: number,
+  ): Promise<boolean> {
     const row = await firstRow<{ isDead: boolean }>(
       this.dataSource,
       `UPDATE outbox SET attempts = attempts + 1, last_error = $2,
               next_attempt_at = clock_timestamp() + $3 * interval '1 millisecond',
               dead_at = CASE WHEN clock_timestamp() > queued_at + $4 * interval '1 second' THEN clock_timestamp() END
-       WHERE position = $1 RETURNING dead_at IS NOT NULL AS "isDead"`,
-      [position, error.slice(0, 500), delayMs, giveUpAfterS],
+       WHERE position = $1 AND next_attempt_at = $5 RETURNING dead_at IS NOT NULL AS "isDead"`,
+      [position, error.slice(0, 500), delayMs, giveUpAfterS, leaseEnd],
     )
     return row?.isDead ?? false
   }
 
-  /** Gives claims back: the events are due at once. */
-  async release(events: readonly QueuedEvent[]): Promise<void> {
+  /** Gives claims back that no other master has taken over: the events are due at once. */
+  async release(events: readonly ClaimedEvent[]): Promise<void> {
     if (events.length === 0) return
-    const position = In(events.map((event) => event.position))
-    await this.dataSource.getRepository(OutboxEntity).update({ position }, { nextAttemptAt: NOW })
+    await execute(
+      this.dataSource,
+      `UPDATE outbox o SET next_attempt_at = clock_timestamp()
+       FROM unnest($1::bigint[], $2::timestamptz[]) AS r(position, lease_end)
+       WHERE o.position = ANY($1) AND o.position = r.position AND o.next_attempt_at = r.lease_end`,
+      [events.map(({ position }) => position), events.map(({ leaseEnd }) => leaseEnd)],
+    )
   }
 
   /** The numbers of events for the webhook: those that wait, and those that were given up. */

@@ -13,9 +13,8 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleD
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { EventLog } from '../event-log.js'
-import type { QueuedEvent } from '../outbox.repository.js'
 import { type FailedPost, WebhookPost } from './webhook-post.js'
-import { WebhookQueueRepository } from './webhook-queue.repository.js'
+import { type ClaimedEvent, WebhookQueueRepository } from './webhook-queue.repository.js'
 
 /** Interval of reading the whole outbox, ms: for events of other masters and for retries. */
 const POLL_EVERY_MS = 500
@@ -163,7 +162,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     return 'enough'
   }
 
-  #start(event: QueuedEvent): void {
+  #start(event: ClaimedEvent): void {
     // A claim starts within the request that recorded an event, and also claims events of others.
     const turn = withoutSpan(() => this.#deliverInTurn(event))
       .catch((error: unknown) =>
@@ -177,7 +176,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** Posts the event and the next ones of its session, until one fails or the turn is over. */
-  async #deliverInTurn(first: QueuedEvent): Promise<void> {
+  async #deliverInTurn(first: ClaimedEvent): Promise<void> {
     const endsAt = performance.now() + TURN_MS
     const mayContinue = (): boolean => !this.#isStopping && performance.now() < endsAt
     let claimed = [first]
@@ -188,7 +187,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
    * Posts claimed events of one session. An outcome is stored while the next event is posted. Returns the session's next
    * events, claimed, if they may be posted at once.
    */
-  async #deliver(claimed: readonly QueuedEvent[], mayContinue: () => boolean): Promise<QueuedEvent[]> {
+  async #deliver(claimed: readonly ClaimedEvent[], mayContinue: () => boolean): Promise<ClaimedEvent[]> {
     const stored: Promise<void>[] = []
     for (const [index, event] of claimed.entries()) {
       const isCutOff = index > 0 && !mayContinue()
@@ -216,7 +215,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** Posts an event and stores a failure. Returns whether the receiver has it. */
-  async #attempt(event: QueuedEvent): Promise<boolean> {
+  async #attempt(event: ClaimedEvent): Promise<boolean> {
     const { id, name, payload } = event
     const body = JSON.stringify({ event: name, ...(JSON.parse(payload) as object) })
     const span = spanOf(event)
@@ -232,12 +231,13 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     return false
   }
 
-  async #fail({ position, id, name, attempts }: QueuedEvent, result: FailedPost): Promise<void> {
+  async #fail(event: ClaimedEvent, result: FailedPost): Promise<void> {
+    const { id, name, attempts } = event
     const { config } = this
     const backoff = { firstMs: config.SERVICE_WEBHOOK_FIRST_RETRY, longestMs: config.SERVICE_WEBHOOK_LONGEST_RETRY }
     const requestedMs = Math.min(result.retryAfterMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER * 1_000)
     const delayMs = Math.max(backoffMs(attempts + 1, backoff), requestedMs)
-    const isDead = await this.queue.failed(position, result.error, delayMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER)
+    const isDead = await this.queue.failed(event, result.error, delayMs, config.SERVICE_WEBHOOK_GIVE_UP_AFTER)
     if (isDead) {
       this.#attempts.inc({ outcome: 'given_up' })
       this.#mayMoreBeDue = true
@@ -253,7 +253,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
 }
 
 /** A span of the attempt, in the trace of the change that the event reports. */
-function spanOf({ id, name, attempts, traceContext }: QueuedEvent): ActiveSpan | undefined {
+function spanOf({ id, name, attempts, traceContext }: ClaimedEvent): ActiveSpan | undefined {
   if (traceContext === null) return undefined
   const attributes = { 'event.id': id, 'event.attempt': attempts + 1 }
   return startSpan(`webhook ${name}`, { kind: 'client', parent: traceContext, attributes })
