@@ -150,15 +150,15 @@ export class SessionMediaRepository {
     return session !== undefined
   }
 
-  /** Number of participants with a client in these rooms together. */
-  async participantsIn(roomIds: readonly string[]): Promise<number> {
-    const row = await firstRow<{ count: number }>(
+  /** Numbers of participants with a client, of those rooms that have any. */
+  async participantsIn(roomIds: readonly string[]): Promise<Map<string, number>> {
+    const counts = await rows<{ roomId: string; count: number }>(
       this.dataSource.manager,
-      `SELECT count(*)::integer AS count FROM connection c JOIN session s ON s.id = c.session_id
-       WHERE s.unique_id = ANY($1) AND c.status = 'active' AND c.type = 'WEBRTC'`,
+      `SELECT s.unique_id AS "roomId", count(*)::integer AS count FROM connection c JOIN session s ON s.id = c.session_id
+       WHERE s.unique_id = ANY($1) AND c.status = 'active' AND c.type = 'WEBRTC' GROUP BY s.unique_id`,
       [roomIds],
     )
-    return row?.count ?? 0
+    return new Map(counts.map(({ roomId, count }) => [roomId, count]))
   }
 
   /** The epochs of each room: of its last placement, and of the current or else the next one. */

@@ -18,9 +18,11 @@ export interface MediaLossCause {
 
 /** Sessions whose media one transaction clears at most: it holds the locks of all of them. */
 const LOST_TOGETHER = 50
+/** Participants of several such sessions at most: the events of many take long. */
+const PARTICIPANTS_TOGETHER = 100
 /** Such transactions at the same time. */
 const CONCURRENT_BATCHES = 2
-/** Sessions that are recovered one by one at the same time. */
+/** Sessions that are recovered one by one at the same time; of each batch its part of them. */
 const CONCURRENCY = 8
 /**
  * Clients reconnect at random within this many ms per client: two transports with their handshakes cost a node about as
@@ -34,6 +36,22 @@ const AT_ONCE = 8
 /** Time over which the reconnects of this many clients are spread, ms. */
 export const spreadOf = (participants: number): number =>
   participants <= AT_ONCE ? 0 : Math.min(participants * SPREAD_MS_EACH, SPREAD_MS_MOST)
+
+/** The rooms in their order, in batches that one transaction can clear; `participants` has the numbers of their clients. */
+function batchesOf(rooms: readonly PlacedRoom[], participants: ReadonlyMap<string, number>): PlacedRoom[][] {
+  const batches: PlacedRoom[][] = []
+  let [batch, left]: [PlacedRoom[], number] = [[], -1]
+  for (const room of rooms) {
+    const size = participants.get(room.roomId) ?? 0
+    if (batch.length === LOST_TOGETHER || size > left) {
+      ;[batch, left] = [[], PARTICIPANTS_TOGETHER]
+      batches.push(batch)
+    }
+    batch.push(room)
+    left -= size
+  }
+  return batches
+}
 
 /** Recovers sessions that lost their room: moves them to another node, or ends them when recovery is off. */
 @Injectable()
@@ -59,9 +77,34 @@ export class SessionRecovery {
    */
   async mediaLost(rooms: readonly PlacedRoom[], cause: MediaLossCause): Promise<void> {
     if (rooms.length === 0) return
-    const spreadMs = spreadOf(await this.media.participantsIn(rooms.map(({ roomId }) => roomId)))
-    const remaining = await this.#loseTogether(rooms, cause, spreadMs)
-    await mapConcurrent(remaining, CONCURRENCY, async (room) => {
+    const participants = await this.media.participantsIn(rooms.map(({ roomId }) => roomId))
+    const spreadMs = spreadOf([...participants.values()].reduce((sum, count) => sum + count, 0))
+    if (!this.config.SERVICE_PRO_SESSION_RECOVERY) return this.#recoverEach(rooms, CONCURRENCY, cause, spreadMs)
+    // Those of a batch that remain are next, so that their clients do not wait for all other batches.
+    await mapConcurrent(batchesOf(rooms, participants), CONCURRENT_BATCHES, async (batch) => {
+      const remaining = await this.#loseTogether(batch, cause, spreadMs)
+      await this.#recoverEach(remaining, CONCURRENCY / CONCURRENT_BATCHES, cause, spreadMs)
+    })
+  }
+
+  /** Returns the rooms that remain, to be recovered one by one: those whose sessions are locked, and all after a failure. */
+  async #loseTogether(batch: readonly PlacedRoom[], cause: MediaLossCause, spreadMs: number): Promise<PlacedRoom[]> {
+    if (batch.length === 1) return [...batch]
+    const lost = await this.lostMedia.lose(batch, cause).catch((error: unknown): PlacedRoom[] => {
+      this.#logger.warn({ err: error }, 'recovering several sessions together failed, they are recovered one by one')
+      return []
+    })
+    this.#move(lost, cause, spreadMs)
+    return batch.filter((room) => !lost.includes(room))
+  }
+
+  async #recoverEach(
+    rooms: readonly PlacedRoom[],
+    concurrency: number,
+    cause: MediaLossCause,
+    spreadMs: number,
+  ): Promise<void> {
+    await mapConcurrent(rooms, concurrency, async (room) => {
       try {
         await this.#recover(room, cause, spreadMs)
       } catch (error) {
@@ -69,23 +112,6 @@ export class SessionRecovery {
         throw error
       }
     })
-  }
-
-  /** Returns the rooms that remain, to be recovered one by one: those whose sessions are locked, and all after a failure. */
-  async #loseTogether(rooms: readonly PlacedRoom[], cause: MediaLossCause, spreadMs: number): Promise<PlacedRoom[]> {
-    if (rooms.length === 1 || !this.config.SERVICE_PRO_SESSION_RECOVERY) return [...rooms]
-    const batches = Array.from({ length: Math.ceil(rooms.length / LOST_TOGETHER) }, (_, nth) =>
-      rooms.slice(nth * LOST_TOGETHER, (nth + 1) * LOST_TOGETHER),
-    )
-    const remaining = await mapConcurrent(batches, CONCURRENT_BATCHES, async (batch) => {
-      const lost = await this.lostMedia.lose(batch, cause).catch((error: unknown): PlacedRoom[] => {
-        this.#logger.debug({ err: error }, 'recovering several sessions together failed')
-        return []
-      })
-      this.#move(lost, cause, spreadMs)
-      return batch.filter((room) => !lost.includes(room))
-    })
-    return remaining.flat()
   }
 
   async #recover(room: PlacedRoom, cause: MediaLossCause, spreadMs: number): Promise<void> {

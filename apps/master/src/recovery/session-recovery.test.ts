@@ -24,8 +24,8 @@ describe('the sessions of a failed media node', () => {
     return { roomId: `room_${nth}`, place: { nodeId: 'north', bootId: 'boot', epoch: 1 } }
   })
 
-  /** `lose` clears the placements of several rooms, or of one. Records the batches, and the rooms whose clients are notified. */
-  function recoveryWith(lose: (rooms: readonly PlacedRoom[]) => Promise<PlacedRoom[]>) {
+  /** `lose` clears the placements of several rooms, or of one; each has `size` participants. Records the batches, and the rooms whose clients are notified. */
+  function recoveryWith(lose: (rooms: readonly PlacedRoom[]) => Promise<PlacedRoom[]>, size = 2) {
     const [batches, notified, cameras]: [number[], string[], string[]] = [[], [], []]
     const lostMedia = {
       lose: (rooms: readonly PlacedRoom[]) => {
@@ -35,7 +35,9 @@ describe('the sessions of a failed media node', () => {
     }
     const recovery = new SessionRecovery(
       {} as unknown as SessionsService,
-      { participantsIn: () => Promise.resolve(3) } as unknown as SessionMediaRepository,
+      {
+        participantsIn: (ids: string[]) => Promise.resolve(new Map(ids.map((id) => [id, size]))),
+      } as unknown as SessionMediaRepository,
       lostMedia as unknown as LostMediaRepository,
       { mediaLost: (roomId: string) => notified.push(roomId) } as unknown as SessionBroadcast,
       { restartSoon: (roomIds: string[]) => cameras.push(...roomIds) } as unknown as CameraRestarts,
@@ -53,12 +55,25 @@ describe('the sessions of a failed media node', () => {
     expect(cameras).toEqual(idsOf(ROOMS))
   })
 
+  it.each([
+    [30, Array.from({ length: 40 }, () => 3)],
+    [300, Array.from({ length: 120 }, () => 1)],
+  ])('with %d participants each are cleared together up to a hundred participants', async (size, expected) => {
+    const { batches, notified, recover } = recoveryWith((rooms) => Promise.resolve([...rooms]), size)
+    await recover()
+    expect(batches).toEqual(expected)
+    expect(notified.toSorted()).toEqual(idsOf(ROOMS).toSorted())
+  })
+
   it('are cleared one by one when they are locked; those that were placed again stay', async () => {
     const { batches, notified, recover } = recoveryWith((rooms) =>
       Promise.resolve(rooms.filter(({ roomId }) => roomId !== 'room_8' && (rooms.length === 1 || roomId !== 'room_7'))),
     )
     await recover()
-    expect(batches).toEqual([50, 50, 20, 1, 1])
+    // The remaining ones of the first batch are not behind the last batch.
+    expect(batches.slice(0, 2)).toEqual([50, 50])
+    expect(batches.slice(2).toSorted()).toEqual([1, 1, 20])
+    expect(batches.at(-1)).toBe(20)
     expect(notified.toSorted()).toEqual(
       idsOf(ROOMS)
         .filter((id) => id !== 'room_8')
