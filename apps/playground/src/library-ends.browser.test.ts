@@ -33,6 +33,50 @@ describe('the client library', () => {
     ])
   })
 
+  it('forgets elements that the application detaches, removes from the page or uses for another stream', async () => {
+    await library.publish({ audio: true })
+    await library.watch()
+    const seen = await library.receiver.evaluate(async () => {
+      const [subscriber] = window.bench.session.subscribers.values()
+      const [created] = subscriber?.videos ?? []
+      if (!subscriber || !created) throw new Error('no element')
+      /** Attaches a new element, and resolves when it plays. */
+      const attach = async (isShown: boolean): Promise<HTMLVideoElement> => {
+        const element = document.createElement('video')
+        if (isShown) document.body.append(element)
+        const plays = new Promise((resolve) => element.addEventListener('playing', resolve, { once: true }))
+        subscriber.attach(element)
+        await plays
+        return element
+      }
+      const [shown, offPage, removed, used, detached] = await Promise.all([true, false, true, true, true].map(attach))
+      if (!shown || !offPage || !removed || !used || !detached) throw new Error('no element')
+      const paused = new Promise((resolve) => removed.addEventListener('pause', resolve, { once: true }))
+      removed.remove()
+      await paused
+      const other = new MediaStream()
+      used.srcObject = other
+      subscriber.detach(detached)
+      await subscriber.unmute()
+      const all = [created, shown, offPage, removed, used, detached]
+      const videos = subscriber.videos.map((each) => all.indexOf(each))
+      subscriber.detach(created)
+      const left = { videos, isRemovedPaused: removed.paused, isDetachedEmpty: detached.srcObject === null }
+      await window.bench.session.unsubscribe(subscriber)
+      const after = { isUsedKept: used.srcObject === other, isShownEmpty: shown.srcObject === null }
+      return { ...left, ...after, isCreatedThere: created.isConnected }
+    })
+    expect(seen).toEqual({
+      videos: [0, 1, 2],
+      isRemovedPaused: true,
+      isDetachedEmpty: true,
+      isUsedKept: true,
+      isShownEmpty: true,
+      isCreatedThere: false,
+    })
+    expect(await library.receiver.evaluate(() => window.bench.log)).toContain('videoElementDestroyed')
+  })
+
   it('publishes again after unpublishing, and several streams at once, over the same transport', async () => {
     await library.publish({ audio: false })
     await library.sender.evaluate(() => [...window.bench.session.publishers.values()][0]?.unpublish())

@@ -26,6 +26,8 @@ interface Attached {
   readonly element: HTMLVideoElement
   /** Created by the player, which then removes it. */
   readonly created: boolean
+  /** It has been part of the page. */
+  wasConnected: boolean
   stop: () => void
 }
 
@@ -58,7 +60,7 @@ function onFirstFrame(element: HTMLVideoElement, hasVideo: boolean, again: boole
 
 /** The `<video>` elements in which one media stream is shown. */
 export class Player {
-  readonly #attached: Attached[] = []
+  readonly #attached = new Set<Attached>()
   #mutedByPolicy = false
   readonly #media: MediaStream
   readonly #options: PlayerOptions
@@ -71,7 +73,7 @@ export class Player {
   }
 
   get elements(): HTMLVideoElement[] {
-    return this.#attached.map(({ element }) => element)
+    return [...this.#attached].map(({ element }) => element)
   }
 
   /** Throws a `TypeError` when the target does not exist. */
@@ -85,17 +87,24 @@ export class Player {
     if (this.#options.mirror) element.style.transform = 'scaleX(-1)'
     element.srcObject = this.#media
     if (created) found.append(element)
-    this.#attached.push({ element, created, stop: this.#watch(element) })
+    const attached: Attached = { element, created, wasConnected: element.isConnected, stop: () => {} }
+    attached.stop = this.#watch(attached)
+    this.#attached.add(attached)
     if (created) this.#handlers.created(element)
     void this.#play(element)
     return element
   }
 
+  /** Stops showing the stream in the element, and removes the element if the player created it. */
+  detach(element: HTMLVideoElement): void {
+    for (const attached of this.#attached) if (attached.element === element) this.#release(attached)
+  }
+
   /** The tracks were replaced: the same elements play the new ones and report `playing` again. */
   restart(): void {
-    for (const attached of this.#attached) {
+    for (const attached of this.#shown()) {
       attached.stop()
-      attached.stop = this.#watch(attached.element, true)
+      attached.stop = this.#watch(attached, true)
       void this.#play(attached.element)
     }
   }
@@ -104,25 +113,48 @@ export class Player {
   async unmute(): Promise<void> {
     this.#mutedByPolicy = false
     if (this.#options.silent) return
-    for (const element of this.elements) {
+    for (const { element } of this.#shown()) {
       element.muted = false
       await this.#play(element)
     }
   }
 
   close(): void {
-    for (const { element, created, stop } of this.#attached.splice(0)) {
-      stop()
-      element.srcObject = null
-      if (!created) continue
-      element.remove()
-      this.#handlers.destroyed(element)
-    }
+    for (const attached of this.#attached) this.#release(attached)
   }
 
-  #watch(element: HTMLVideoElement, again = false): () => void {
+  #release(attached: Attached): void {
+    const { element, created, stop } = attached
+    this.#attached.delete(attached)
+    stop()
+    // The application may show another stream in it now.
+    if (element.srcObject === this.#media) element.srcObject = null
+    if (!created) return
+    element.remove()
+    this.#handlers.destroyed(element)
+  }
+
+  /**
+   * The elements to play. A browser pauses an element that leaves the page, and playing it again would be heard but not
+   * seen. An element of the application that left the page, or shows another stream, is forgotten.
+   */
+  #shown(): Attached[] {
+    return [...this.#attached].filter((attached) => {
+      const { element, created, wasConnected } = attached
+      const hasLeft = wasConnected && !element.isConnected
+      attached.wasConnected ||= element.isConnected
+      if (!hasLeft && element.srcObject === this.#media) return true
+      attached.stop()
+      if (!created) this.#attached.delete(attached)
+      return false
+    })
+  }
+
+  #watch(attached: Attached, again = false): () => void {
+    const { element } = attached
     const stopFrames = onFirstFrame(element, this.#options.expected() === 'video', again, () => {
       cancel()
+      attached.wasConnected ||= element.isConnected
       this.#handlers.playing(element)
     })
     const expire = (): void => {

@@ -37,6 +37,11 @@ export abstract class StreamManager<Events extends StreamManagerEvents> extends 
     return this.#player.attach(target)
   }
 
+  /** Stops showing the stream in an element, and removes the element if the library created it. */
+  detach(element: HTMLVideoElement): void {
+    this.#player.detach(element)
+  }
+
   /** Plays with sound after `AUTOPLAY_MUTED`. Call it in the handler of a click or key press. */
   unmute(): Promise<void> {
     return this.#player.unmute()
