@@ -62,6 +62,14 @@ export const ALERT_CASES = {
       [s('sessions_moved_total', `${master},reason="nodeCrashed"`)]: ['0x20', '0x20'],
     }),
   ],
+  SessionServiceReconcilerRepairs: [
+    values(CLUSTER, {
+      [s('reconciler_repairs_total', `${master},kind="stream"`)]: ['0+1x20', '0x20'],
+      [s('reconciler_repairs_total', `${master},kind="participant"`)]: ['0x20', '0+9x20'],
+    }),
+    // After the loss of a node.
+    values(CLUSTER, { [s('reconciler_repairs_total', `${master},kind="camera"`)]: ['0+1x20', '0x15 40x5'] }),
+  ],
   SessionServiceMediaNodeCrashLoop: gauge(CLUSTER, s('media_nodes_backed_off'), 1, 0),
   SessionServiceJoinFailures: [
     values(CLUSTER, { [failed('NO_CAPACITY')]: ['0+6x20', '0+4x20'], [joined]: ['0+94x20', '0+96x20'] }),

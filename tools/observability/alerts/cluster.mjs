@@ -74,6 +74,18 @@ export const CLUSTER_ALERTS = [
     act: 'Correct the cause on the machine. Recordings continue on other nodes; check that they become `ready`.',
   },
   {
+    name: 'SessionServiceReconcilerRepairs',
+    // Rooms and participants also count when they end during the comparison; streams and cameras have differed for 8 s.
+    expr: 'sum by (cluster) (increase(session_service_reconciler_repairs_total{kind=~"stream|camera"}[5m])) > 0',
+    for: '15m',
+    severity: 'warning',
+    summary: 'Media nodes and the database differ again and again',
+    meaning:
+      'The leader ends streams that nodes have without a row, or restarts cameras that nodes have lost. After a loss of a node, an outage of the bus or a failover of the database this ends within a minute; otherwise it is a fault.',
+    look: '`session_service_reconciler_repairs_total` by `kind`, requests to media nodes that time out, load of the nodes.',
+    act: 'Correct nodes that answer late. Otherwise report the fault with the log lines of masters and nodes about one stream.',
+  },
+  {
     name: 'SessionServiceMediaNodeCrashLoop',
     expr: 'max by (cluster) (session_service_media_nodes_backed_off) > 0',
     for: '5m',

@@ -1,4 +1,5 @@
 import { type HeldRoom, type NodeCommandResult, ServiceError } from '@session-service/contract'
+import { metrics } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
 import { Job } from '../platform/jobs/job.js'
 import { CameraRestarts } from '../ip-cameras/camera-restarts.service.js'
@@ -22,6 +23,10 @@ export class NodeReconciler {
   readonly #logger = new Logger(NodeReconciler.name)
   readonly #strays = new LastingDifferences()
   readonly #missingCameras = new LastingDifferences()
+  readonly #repairs = metrics.counter('reconciler_repairs_total', {
+    help: 'Differences between media nodes and the database that this master has repaired',
+    labels: { kind: ['room', 'participant', 'stream', 'camera'] },
+  })
 
   constructor(
     private readonly sessions: SessionsService,
@@ -55,13 +60,16 @@ export class NodeReconciler {
   async reconcileNode(node: NodeBoot): Promise<void> {
     const { bootId, rooms, transcriptions } = await this.mediaNodes.request(node, 'inventory', {})
     const stray = await this.sessions.strayRooms({ nodeId: node.nodeId, bootId }, rooms)
+    this.#repairs.inc({ kind: 'room' }, stray.length)
     await Promise.all(stray.map(({ roomId, epoch }) => this.mediaNodes.notify(node, 'closeRoom', { roomId, epoch })))
     const strayIds = new Set(idsOf(stray))
     const kept = rooms.filter(({ roomId }) => !strayIds.has(roomId))
     const gone = new Set(await this.presence.gone(kept.flatMap(({ connectionIds }) => connectionIds)))
     for (const { roomId, connectionIds } of kept) {
       for (const connectionId of connectionIds) {
-        if (gone.has(connectionId)) await this.mediaNodes.notify(node, 'leave', { roomId, connectionId })
+        if (!gone.has(connectionId)) continue
+        this.#repairs.inc({ kind: 'participant' })
+        await this.mediaNodes.notify(node, 'leave', { roomId, connectionId })
       }
     }
     await this.#endStrayStreams(node, kept)
@@ -75,6 +83,7 @@ export class NodeReconciler {
     const cameras = await this.cameras.publishedOn(node)
     const missing = cameras.map(({ connectionId }) => connectionId).filter((id) => !held.has(id))
     const lost = this.#missingCameras.check(node.nodeId, missing, performance.now())
+    this.#repairs.inc({ kind: 'camera' }, lost.length)
     await this.cameras.replace(cameras.filter(({ connectionId }) => lost.includes(connectionId)))
   }
 
@@ -84,7 +93,9 @@ export class NodeReconciler {
     const withoutRow = await this.streams.missing([...roomOf.keys()])
     for (const streamId of this.#strays.check(node.nodeId, withoutRow, performance.now())) {
       const roomId = roomOf.get(streamId)
-      if (roomId !== undefined) await this.streams.endStray(node, roomId, streamId)
+      if (roomId === undefined) continue
+      this.#repairs.inc({ kind: 'stream' })
+      await this.streams.endStray(node, roomId, streamId)
     }
   }
 }
