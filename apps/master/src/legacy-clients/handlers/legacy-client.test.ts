@@ -33,3 +33,22 @@ it('a stream that others end before the answer to its publication does not preve
   participant.published(ownStream('str_CAM_bbbb_con_a'))
   expect(participant.own).toBeDefined()
 })
+
+it('a client that may not have received the end of its stream gets it again, unless it publishes', () => {
+  const client = new LegacyClient('serverStopped')
+  const participant = (client.participant = new LegacyParticipant('con_a', 'ses'))
+  const end = { streamId: 'str_CAM_x_con_a', connectionId: 'con_a', reason: 'forceUnpublishByUser' as const }
+  const endStream = () => client.framesOf(new SharedNotification({ method: 'streamDestroyed', params: end }))
+  const repair = () => participant.repair({ connections: [], streams: [], mediaEpoch: 1 })
+  endStream()
+  expect(repair()).toEqual([
+    { method: 'participantUnpublished', params: { connectionId: 'con_a', reason: 'forceUnpublishByUser' } },
+  ])
+  endStream()
+  participant.own = ownStream('str_CAM_y_con_a')
+  expect(repair()).toEqual([])
+  participant.own = undefined
+  endStream()
+  for (let nth = 0; nth < 3; nth += 1) client.pinged()
+  expect(repair()).toEqual([])
+})

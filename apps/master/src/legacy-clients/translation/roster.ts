@@ -30,7 +30,7 @@ interface Shown {
   stream: StreamInfo
 }
 
-/** A change of a connection of version 2: `stream`, when its stream began, ended or changed. */
+/** A change of a connection of version 2; `stream`: its stream has begun or ended. */
 type Change = 'joined' | 'stream' | 'left'
 
 /**
