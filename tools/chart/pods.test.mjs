@@ -229,6 +229,23 @@ describe('the migration', () => {
   })
 })
 
+test('with IPv6 every server of the service listens on both families, and every Service has them', () => {
+  const { documents } = goldenNamed('ipv6')
+  const hostsOf = (component) => {
+    const env = environmentOf(podsOf(documents).find((pod) => componentOf(pod) === component))
+    const names = ['SERVICE_HOST', 'SERVICE_OPS_HOST', 'MEDIA_NODE_IP', 'PLAYGROUND_HOST']
+    return names.flatMap((name) => (env.has(name) ? `${name}=${env.get(name).value}` : []))
+  }
+  assert.deepEqual(hostsOf('master'), ['SERVICE_HOST=::', 'SERVICE_OPS_HOST=::'])
+  // Its own configuration takes precedence.
+  assert.deepEqual(hostsOf('media-node'), ['SERVICE_OPS_HOST=$(POD_IP)', 'MEDIA_NODE_IP=::'])
+  assert.deepEqual(hostsOf('playground'), ['PLAYGROUND_HOST=::'])
+  const services = documents.filter(({ kind }) => kind === 'Service')
+  assert.equal(services.length, 9)
+  for (const { spec } of services)
+    assert.deepEqual([spec.ipFamilyPolicy, spec.ipFamilies], ['PreferDualStack', ['IPv6', 'IPv4']])
+})
+
 test('NATS is spread over machines and zones, unless its values say otherwise', () => {
   const specOf = (name) => podsOf(goldenNamed(name).documents).find((pod) => componentOf(pod) === 'nats').spec
   const keysOf = (name) => specOf(name).topologySpreadConstraints.map(({ topologyKey }) => topologyKey)

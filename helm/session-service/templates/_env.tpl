@@ -139,6 +139,10 @@
 {{- if .Values.turn.enabled -}}
 {{- $_ := set $values "TURN_CREDENTIALS_TTL" .Values.turn.credentialsTtl -}}
 {{- end -}}
+{{- if .Values.ipv6 -}}
+{{- $_ := set $values "SERVICE_HOST" "::" -}}
+{{- $_ := set $values "SERVICE_OPS_HOST" "::" -}}
+{{- end -}}
 {{- toJson (mergeOverwrite $values .Values.master.config) -}}
 {{- end -}}
 
@@ -185,6 +189,10 @@
 {{- end -}}
 {{- if $nodes.announcedAddress.fromNode -}}
 {{- $_ := set $values "MEDIA_NODE_ANNOUNCED_ADDRESS_FILE" "/etc/session-service/pod/announced-address" -}}
+{{- end -}}
+{{- if .root.Values.ipv6 -}}
+{{- $_ := set $values "SERVICE_OPS_HOST" "::" -}}
+{{- $_ := set $values "MEDIA_NODE_IP" "::" -}}
 {{- end -}}
 {{- toJson (mergeOverwrite $values $nodes.config) -}}
 {{- end -}}

@@ -6,6 +6,18 @@
       protocol: TCP
 {{- end -}}
 
+{{/* Families of the addresses of a Service; global, because the charts of NATS and Postgres use it too. */}}
+{{- define "session-service.ipFamilies" -}}
+{{- $global := .Values.global | default dict -}}
+{{- with $global.ipFamilyPolicy }}
+ipFamilyPolicy: {{ . }}
+{{- end }}
+{{- with $global.ipFamilies }}
+ipFamilies:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
 {{/*
 The load balancers of GKE and ALB, as peers of the masters: they are no pods, and connect to the pods themselves for
 requests and health checks. Those of GKE have fixed networks, those of ALB the addresses of its subnets.

@@ -19,6 +19,8 @@ const URL_OR_EMPTY = (schemes) => text(`^((${schemes}):[/][/].+)?$`)
 /** What the defaults in values.yaml do not show, by path. */
 const KNOWN = {
   'global.imagePullSecrets': objects,
+  'global.ipFamilyPolicy': choice('', 'SingleStack', 'PreferDualStack', 'RequireDualStack'),
+  'global.ipFamilies': { type: 'array', items: choice('IPv4', 'IPv6'), maxItems: 2 },
   'global.busCluster': text('^[A-Za-z0-9_-]{1,64}$'),
   'apiSecret.value': { ...text('^[A-Za-z0-9_-]*$'), maxLength: 1024 },
   publicUrl: URL_OR_EMPTY('https?'),
