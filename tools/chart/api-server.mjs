@@ -45,7 +45,11 @@ function etcdArguments(folder, client, peer) {
 
 const apiArguments = (folder, etcd, port) => [
   ...[`--etcd-servers=http://127.0.0.1:${etcd}`, `--secure-port=${port}`, `--cert-dir=${join(folder, 'certs')}`],
-  ...['--bind-address=127.0.0.1', '--advertise-address=127.0.0.1', '--service-cluster-ip-range=10.0.0.0/24'],
+  ...[
+    '--bind-address=127.0.0.1',
+    '--advertise-address=127.0.0.1',
+    '--service-cluster-ip-range=10.0.0.0/24,fd00:10::/112',
+  ],
   ...['--service-account-issuer=https://kubernetes.default.svc', '--authorization-mode=RBAC'],
   ...[`--service-account-key-file=${join(folder, 'sa.key')}`, `--token-auth-file=${join(folder, 'tokens.csv')}`],
   ...[`--service-account-signing-key-file=${join(folder, 'sa.key')}`, '--endpoint-reconciler-type=none'],
