@@ -126,7 +126,6 @@ export const FEATURES = {
   }),
   SERVICE_LOG_EVENTS: property('master', boolean, {
     default: false,
-    restartable: true,
     meaning: 'Log each change of sessions, participants, recordings and media nodes; of streams with the level `debug`',
   }),
   SERVICE_WEBHOOK: property('master', boolean, {
