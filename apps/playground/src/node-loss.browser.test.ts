@@ -129,8 +129,13 @@ describe('the loss of a media node', () => {
     await ada.page.getByRole('button', { name: 'Share screen' }).click()
     await grace.tile('Ada’s screen').and(grace.page.locator('.playing')).waitFor()
     await ada.tile('Grace').and(ada.page.locator('.no-picture')).waitFor()
-    // An unplugged microphone, whose track cannot be sent again.
-    await grace.page.evaluate(() => window.playground.publisher?.mediaStream.getAudioTracks()[0]?.stop())
+    // An unplugged microphone, whose track cannot be sent again: browsers fire the event only for such an end.
+    await grace.page.evaluate(() => {
+      const [microphone] = window.playground.publisher?.mediaStream.getAudioTracks() ?? []
+      microphone?.stop()
+      microphone?.dispatchEvent(new Event('ended'))
+    })
+    await ada.tile('Grace').and(ada.page.locator('.muted')).waitFor()
     await spare()
     const before = await Promise.all([held(ada), held(grace)])
     // Known with the publication, or by an event after it.

@@ -142,7 +142,7 @@ export const MEDIA_ALERTS = [
   },
   {
     name: 'SessionServiceDiskFull',
-    expr: 'session_service_machine_recording_disk_free_bytes <= session_service_machine_recording_disk_min_free_bytes',
+    expr: 'session_service_machine_recording_disk_free_bytes - session_service_machine_recording_disk_min_free_bytes <= 0',
     for: '1m',
     severity: 'critical',
     summary: 'The recording disk of {{ $labels.instance }} is full',
