@@ -13,7 +13,7 @@ import type { Room } from '../../rooms/room.js'
 import { Camera, makeClip, type CameraOptions } from '../fixtures/camera.js'
 import { beepsAfterFlashes, decodeErrors, probe } from '../fixtures/probe.js'
 import type { Recorder } from '../recorder/recorder.js'
-import { createIndividualRecorder } from './individual-recorder.js'
+import { individualRecorder } from './fixtures/individual-recorder.js'
 
 let stack: MediaStack
 let folder: string
@@ -57,18 +57,7 @@ async function camera(room: Room, streamId: string, options: Partial<CameraOptio
 async function record(room: Room, job: Partial<RecordingJob> = {}): Promise<Recording> {
   const own = await mkdtemp(join(folder, 'part-'))
   const ended: Recording['ended'] = []
-  const recorder = createIndividualRecorder({
-    job: {
-      hasAudio: true,
-      hasVideo: true,
-      output: { kind: 'INDIVIDUAL', ignoreFailedStreams: false },
-      ...job,
-    } as RecordingJob,
-    room,
-    folder: own,
-    clock: serviceClock,
-    onEnded: (failure) => void ended.push(failure),
-  })
+  const recorder = individualRecorder({ room, folder: own, onEnded: (failure) => void ended.push(failure) }, job)
   recorders.push(recorder)
   return { recorder, folder: own, ended }
 }

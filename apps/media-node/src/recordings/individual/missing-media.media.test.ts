@@ -4,13 +4,12 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
 import type { RecordingJob } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
-import { serviceClock } from '@session-service/server-kit'
 import { MediaStack } from '../../rooms/fixtures/media-stack.js'
 import type { Room } from '../../rooms/room.js'
 import { Camera, makeClip, type CameraOptions } from '../fixtures/camera.js'
 import { probe } from '../fixtures/probe.js'
 import type { Recorder } from '../recorder/recorder.js'
-import { createIndividualRecorder } from './individual-recorder.js'
+import { individualRecorder } from './fixtures/individual-recorder.js'
 
 const ROOM = 'room'
 /** Programs start late on a slow machine. */
@@ -49,18 +48,7 @@ async function recording(
   cameras = []
   for (const [streamId, options] of Object.entries(streams))
     cameras.push(await Camera.publish(stack, room, streamId, { clip, ...options }))
-  recorder = createIndividualRecorder({
-    job: {
-      hasAudio: true,
-      hasVideo: true,
-      output: { kind: 'INDIVIDUAL', ignoreFailedStreams: false },
-      ...job,
-    } as RecordingJob,
-    room,
-    folder,
-    clock: serviceClock,
-    onEnded: (failure) => ends.push(failure),
-  })
+  recorder = individualRecorder({ room, folder, onEnded: (failure) => void ends.push(failure) }, job)
 }
 
 const growsTo = (name: string, bytes: number): Promise<unknown> =>
