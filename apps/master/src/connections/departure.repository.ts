@@ -105,7 +105,7 @@ export class DepartureRepository {
       const departed = leaverEvents(leaversOf(participants, items), sessions, links, this.clock.now())
       const last = lastOfSessions(deleted)
       const ended = await this.emptySessions.end(manager, record, emptiedBy(last, sessions, items), departed)
-      await this.emptySessions.stay(manager, desertedOf(deleted, sessions))
+      await this.emptySessions.deserted(manager, desertedOf(deleted, sessions))
       const results: (RemovedConnection | 'gone')[] = items.map(() => 'gone')
       for (const row of deleted) {
         const session = sessions.get(row.sessionId)

@@ -64,7 +64,7 @@ export class EmptySessions {
   }
 
   /** Notifies the hooks of sessions that their last cameras have left, and that stay. */
-  async stay(manager: EntityManager, uniqueSessionIds: readonly string[]): Promise<void> {
+  async deserted(manager: EntityManager, uniqueSessionIds: readonly string[]): Promise<void> {
     if (uniqueSessionIds.length > 0) await this.endHooks.deserted(manager, uniqueSessionIds)
   }
 
