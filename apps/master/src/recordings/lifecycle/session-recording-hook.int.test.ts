@@ -47,6 +47,7 @@ describe('a session without clients', () => {
     await testbed.stack.api.deleteConnection(session.id, last)
     await testbed.becomes(session.id, 'ready')
     await testbed.expectEvents(session.id, 'started -', 'stopped automaticStop', 'ready automaticStop')
+    expect((await testbed.stack.rest('GET', `/sessions/${session.id}`)).status).toBe(404)
   })
 
   it('can be recorded by request while a camera publishes, without an automatic stop', async () => {
