@@ -75,7 +75,7 @@ describe('the leader lease', () => {
     expect(holder).toBeDefined()
     for (let queries = 0; queries < 6; queries += 1) {
       expect(await backendOf(one.lock)).toEqual(holder)
-      await execute(two.source, 'SELECT pg_sleep($1)', [LEASE_MS / 2_000])
+      await execute(two.source, 'SELECT pg_sleep($1)', [LEASE_MS / 4_000])
     }
     expect(await two.lock.acquire()).toBe(false)
     expect(await backendOf(two.lock)).not.toEqual(holder)

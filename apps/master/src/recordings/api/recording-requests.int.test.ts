@@ -25,6 +25,23 @@ describe('the REST interface of recordings', () => {
     await testbed.becomes(id, 'ready')
   })
 
+  it('records with COMPOSED_QUICK_START in a session whose default it is, with all fields of a composed video', async () => {
+    const defaultRecordingProperties = { outputMode: 'COMPOSED_QUICK_START', resolution: '640x480', frameRate: 15 }
+    const { id } = await testbed.createActiveSession({ defaultRecordingProperties })
+    const quick = {
+      outputMode: 'COMPOSED_QUICK_START',
+      recordingLayout: 'BEST_FIT',
+      resolution: '640x480',
+      frameRate: 15,
+    }
+    expect(await testbed.start(id)).toMatchObject({ status: 200, body: { ...quick, status: 'started' } })
+    expect((await testbed.stop(id)).status).toBe(200)
+    await testbed.becomes(id, 'ready')
+    expect(await testbed.get(id)).toMatchObject({ ...quick, url: expect.stringMatching(/\.mp4$/) })
+    await testbed.expectEvents(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
+    expect(testbed.events(id).map(({ outputMode }) => outputMode)).toEqual(Array(3).fill('COMPOSED_QUICK_START'))
+  })
+
   it('answers a start with 400 that uses a missing custom layout of the session, and leaves no recording', async () => {
     const layout = { recordingLayout: 'CUSTOM', customLayout: 'https://not.allowed.example/' }
     const { id } = await testbed.createActiveSession({
