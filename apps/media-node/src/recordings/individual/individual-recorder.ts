@@ -224,7 +224,9 @@ class IndividualRecorder implements Recorder, RoomObserver {
     const missing: Missing[] = []
     for (const stream of streams) {
       const file = this.#files.get(stream)
-      if (file && !(await file.hasBytes())) missing.push({ stream, file })
+      // One that was muted meanwhile sends nothing.
+      const isDue = this.#situation(stream).wanted.kinds.length > 0
+      if (file && isDue && !(await file.hasBytes())) missing.push({ stream, file })
     }
     return missing
   }

@@ -195,6 +195,20 @@ it('a track that is muted at the start gets a file when it is unmuted; a later m
   expect(Math.abs(probed.gap('audio') - silence)).toBeLessThan(0.5)
 })
 
+it('a stream that is muted before its first packet does not fail the start, and is recorded once it is unmuted', async () => {
+  const room = await newRoom()
+  const sender = await camera(room, 'str_A', { kinds: ['video'], mute: true })
+  const { recorder, folder: own } = await record(room)
+  const starting = recorder.start()
+  await until('its file is being opened', async () => (await readdir(own)).includes('str_A.webm.sdp'))
+  await sender.setActive({ video: false })
+  await starting
+  await sender.setActive({ video: true })
+  sender.sendPicture()
+  await hasMedia(own, 'str_A.webm')
+  expect((await recorder.stop()).map(({ name }) => name)).toEqual(['str_A.webm'])
+})
+
 it('a stream that sends nothing fails the start unless failed streams are ignored', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
