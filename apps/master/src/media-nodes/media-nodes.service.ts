@@ -172,9 +172,18 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
     return this.#heartbeats.table.lastHeartbeatAt(nodeId)
   }
 
-  /** Whether a session may be forced onto this node. */
   isKnown(nodeId: string): boolean {
-    return this.members().some((node) => node.nodeId === nodeId && node.status === 'running')
+    return this.row(nodeId) !== undefined || this.members().some((node) => node.nodeId === nodeId)
+  }
+
+  /** Why no session may be forced onto this node; undefined when one may. */
+  refusalOf(nodeId: string): string | undefined {
+    if (!this.isKnown(nodeId)) return `no media node with the id ${nodeId}`
+    const beat = this.members().find((node) => node.nodeId === nodeId)
+    if (beat?.status === 'running') return undefined
+    const written = this.row(nodeId)?.status ?? 'running'
+    const status = written === 'running' ? (beat?.status ?? 'disconnected') : written
+    return `media node ${nodeId} is ${status}: it takes no new sessions`
   }
 
   /** The row, at most a second old; two seconds while all nodes rest. */

@@ -78,9 +78,10 @@ export class SessionsService {
     for (const [field, nodeId] of [
       ['mediaNode.id', mediaNode?.id],
       ['defaultRecordingProperties.mediaNode', defaultRecordingProperties?.mediaNode],
-    ] as const)
-      if (nodeId !== undefined && !this.mediaNodes.isKnown(nodeId))
-        throw new ServiceError('INVALID', `${field}: no media node with the id ${nodeId}`)
+    ] as const) {
+      const refusal = nodeId === undefined ? undefined : this.mediaNodes.refusalOf(nodeId)
+      if (refusal !== undefined) throw new ServiceError('INVALID', `${field}: ${refusal}`)
+    }
   }
 
   async require(id: string): Promise<void> {

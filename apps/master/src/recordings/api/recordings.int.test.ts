@@ -172,16 +172,32 @@ describe('a recording', () => {
       const answer = await testbed.start(id, { mediaNode: 'other' })
       return JSON.stringify(answer.body).includes('no media node with the id') ? undefined : answer
     })
-    expect(refused).toMatchObject({
-      status: 400,
-      body: {
-        message: 'mediaNode.id: media node other cannot record the session: only fake_node, which hosts it, can',
-      },
-    })
+    const text = 'mediaNode.id: media node other cannot record the session: only fake_node, which hosts it, can'
+    expect(refused).toMatchObject({ status: 400, body: { message: text } })
     expect(refused.headers.get('retry-after')).toBeNull()
     expect((await testbed.start(id, { mediaNode: { id: 'fake_node' } })).status).toBe(200)
     await testbed.stop(id)
+    await testbed.stack.api.updateMediaNode('other', { status: 'waiting-idle-to-terminate' })
+    expect(await testbed.start(id, { mediaNode: 'other' })).toMatchObject({ status: 400, body: { message: text } })
     await other.stop()
+  })
+
+  it('may name the media node of its session while that drains; new sessions may not', async () => {
+    const { id } = await testbed.createActiveSession()
+    await testbed.stack.api.updateMediaNode('fake_node', { status: 'waiting-idle-to-terminate' })
+    const draining = 'media node fake_node is waiting-idle-to-terminate: it takes no new sessions'
+    const create = (body: object) => testbed.stack.rest('POST', '/sessions', body)
+    expect(await create({ mediaNode: { id: 'fake_node' } })).toMatchObject({
+      status: 400,
+      body: { message: `mediaNode.id: ${draining}` },
+    })
+    expect(await create({ defaultRecordingProperties: { mediaNode: { id: 'unknown' } } })).toMatchObject({
+      status: 400,
+      body: { message: 'defaultRecordingProperties.mediaNode: no media node with the id unknown' },
+    })
+    expect(await testbed.start(id, { mediaNode: 'fake_node' })).toMatchObject({ status: 200 })
+    await testbed.stack.api.updateMediaNode('fake_node', { status: 'running' })
+    await testbed.stop(id)
   })
 })
 

@@ -76,7 +76,8 @@ export class RecordingsService {
     })
     if (faults.length > 0) throw new ServiceError('OUT_OF_RANGE', faults.join('; '))
     const { mediaNode } = options
-    if (this.#isPaid && mediaNode !== undefined && !this.mediaNodes.isKnown(mediaNode)) {
+    const isOther = this.#isPaid && mediaNode !== undefined && mediaNode !== session.mediaNodeId
+    if (isOther && !this.mediaNodes.isKnown(mediaNode)) {
       throw new ServiceError('INVALID', `mediaNode.id: no media node with the id ${mediaNode}`)
     }
     // Before the row is inserted: a layout that does not exist leaves no trace of a recording.
