@@ -101,6 +101,10 @@ export class SessionRepository {
     return (await this.#existing.get(id)) ?? false
   }
 
+  isLive(uniqueSessionId: string): Promise<boolean> {
+    return this.dataSource.getRepository(SessionEntity).existsBy({ uniqueSessionId })
+  }
+
   /** Sessions created until `time`, UTC ms, oldest first. */
   async createdUntil(time: number): Promise<string[]> {
     const sessions = await this.dataSource.getRepository(SessionEntity).find({

@@ -88,6 +88,11 @@ export class SessionsService {
     if (!(await this.sessions.exists(id))) throw noSuchSession(id)
   }
 
+  /** Whether this use of a session id has not ended. */
+  isLive(uniqueSessionId: string): Promise<boolean> {
+    return this.sessions.isLive(uniqueSessionId)
+  }
+
   /** Ends the live session with this id. */
   async close(id: string, reason: DisconnectReason): Promise<void> {
     this.broadcast.requireBus()

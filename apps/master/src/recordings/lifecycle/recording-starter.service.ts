@@ -12,7 +12,7 @@ import { Inject, Injectable, InternalServerErrorException, Logger } from '@nestj
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
-import { SessionsService } from '../../sessions/sessions.service.js'
+import { noSuchSession, SessionsService } from '../../sessions/sessions.service.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { LayoutsService } from '../layouts/layouts.service.js'
 import { RecordingStore } from '../storage/recording-store.js'
@@ -74,9 +74,16 @@ export class RecordingStarter {
       await this.#notifyStarted(started)
       return started
     } catch (error) {
+      const hasEnded = await this.#hasSessionEnded(recording)
       await this.failStart(first, textOf(error))
-      throw startFault(error)
+      throw hasEnded ? noSuchSession(recording.sessionId) : startFault(error)
     }
+  }
+
+  /** To be called before the cleanup of a failed start, which may end the session. */
+  async #hasSessionEnded({ uniqueSessionId }: RecordingRow): Promise<boolean> {
+    // Without the database the original error is the answer.
+    return !(await this.sessions.isLive(uniqueSessionId).catch(() => true))
   }
 
   /** Deletes the recording, and stops the part on the media node, which may have started it. */

@@ -141,15 +141,22 @@ describe('the end of a session', () => {
     }
   })
 
-  it('while its recording is starting cancels the recording', async () => {
+  it.each([
+    ['starts it', undefined],
+    ['has stopped it', new ServiceError('LAUNCH_FAILED', 'the recording was stopped while it started')],
+    ['has closed the room', new ServiceError('NOT_FOUND', 'room room_1 is not on this node')],
+  ])('while its recording is starting cancels the recording with 404 when the node %s', async (_, failure) => {
     const { id } = await testbed.createActiveSession()
     const { promise: started, resolve: finishStart } = Promise.withResolvers<void>()
-    testbed.node.onStart = () => started
+    testbed.node.onStart = async () => {
+      await started
+      if (failure) throw failure
+    }
     const answer = testbed.start(id)
     await until('the recording is starting', async () => (await testbed.get(id)).status === 'starting')
     await testbed.stack.api.deleteSession(id)
     finishStart()
-    expect((await answer).status).toBe(503)
+    expect(await answer).toMatchObject({ status: 404, body: { message: `no session with the id ${id}` } })
     await testbed.expectEvents(id, 'failed sessionClosedByServer')
     expect((await testbed.stack.rest('GET', `/recordings/${id}`)).status).toBe(404)
     await until('the node records nothing', () => testbed.node.jobs.size === 0)
