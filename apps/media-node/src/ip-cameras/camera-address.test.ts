@@ -74,6 +74,7 @@ describe('the address of a camera', () => {
     ['http://2130706433/1', [], 'rtspUri: the address 127.0.0.1 is not allowed'],
     ['http://[::ffff:169.254.169.254]/1', [], 'is not allowed'],
     ['ftp://cam/1', [], 'rtspUri: must be one of rtsp'],
+    ['rtsp://10.0.0.5/100%', [], 'rtspUri: has a path or query that is not percent-encoded correctly'],
   ])('E25: %s is refused as INVALID', async (uri, addresses, message) => {
     const refused = checkCameraAddress(uri, [], resolvesTo(...addresses))
     await expect(refused).rejects.toThrow(message)

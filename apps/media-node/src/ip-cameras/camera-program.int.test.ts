@@ -194,6 +194,10 @@ describe('failures of a camera', () => {
     expect(await open({ uri: `${scheme}://camera.invalid/clip` }).until('error')).toMatchObject({ cause: 'dns' })
   })
 
+  it.each(['rtsp://127.0.0.1', 'http://[::1]'])('a wrong path of %s is not dns', async (origin) => {
+    expect(await open({ uri: `${origin}/%zz` }).until('error')).toMatchObject({ cause: 'unreachable' })
+  })
+
   it.each<[RtspFault, string]>([
     ['hangs', 'timeout'],
     ['sends nothing', 'timeout'],

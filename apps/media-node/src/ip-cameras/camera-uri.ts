@@ -16,6 +16,9 @@ const SCHEMES = ['rtsp', 'rtsps', 'http', 'https', 'file'] as const
 /** Some cameras take them in the path. */
 const SECRET_IN_PATH = /((?:pass\w*|pwd|token|secret|key)=)[^&;/]*/gi
 
+/** GStreamer rejects the whole address. */
+const WRONG_ESCAPE = /%(?![0-9a-f]{2})/i
+
 /** @throws Error that names the part and never contains the password */
 export function parseCameraUri(text: string): CameraUri {
   if (!URL.canParse(text)) throw new Error('is not a URI')
@@ -28,6 +31,8 @@ export function parseCameraUri(text: string): CameraUri {
   url.hash = ''
   if (scheme !== 'file' && url.hostname === '') throw new Error('has no host')
   if (scheme === 'file' && url.hostname !== '') throw new Error('must not have a host')
+  if (WRONG_ESCAPE.test(url.pathname + url.search))
+    throw new Error('has a path or query that is not percent-encoded correctly')
   const uri = url.href
   url.search = ''
   const publicUri = url.href.replace(SECRET_IN_PATH, '$1…')
