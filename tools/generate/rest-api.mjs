@@ -33,19 +33,25 @@ function typeOf(schema) {
   const choices = schema.anyOf ?? schema.oneOf
   if (choices) return [...new Set(choices.filter((choice) => !isNull(choice)).map(typeOf))].join(' or ')
   const types = [schema.type ?? 'any'].flat().filter((type) => type !== 'null')
-  if (types.includes('array')) return `array of ${typeOf(schema.items ?? {})}`
+  if (types.includes('array')) return arrayOf(schema)
   if (types.includes('object') && schema.properties)
     return `object (${Object.keys(schema.properties).map(code).join(', ')})`
   return types.join(' or ') + limitsOf(schema)
 }
 
-function limitsOf({ minimum, maximum, maxLength, maxItems }) {
+/** Parentheses separate the limit of each item from that of the array. */
+function arrayOf({ items = {}, maxItems }) {
+  const item = typeOf(items)
+  const text = `array of ${item.includes(', at most ') ? `(${item})` : item}`
+  return maxItems === undefined ? text : `${text}, at most ${maxItems} items`
+}
+
+function limitsOf({ minimum, maximum, maxLength }) {
   const isBounded = maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER
   if (minimum !== undefined && minimum > -Number.MAX_SAFE_INTEGER)
     return isBounded ? ` ${minimum} to ${maximum}` : ` ≥ ${minimum}`
   if (isBounded) return ` ≤ ${maximum}`
-  const length = maxLength ?? maxItems
-  return length === undefined ? '' : `, at most ${length}`
+  return maxLength === undefined ? '' : `, at most ${maxLength}`
 }
 
 const defaultOf = (schema) => (schema.default === undefined ? '' : code(JSON.stringify(schema.default)))

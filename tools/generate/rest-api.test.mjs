@@ -21,6 +21,8 @@ const put = {
   requestBody: { content: { 'application/json': { schema: { $ref: '#/x/RoomBody' }, example: { size: 3 } } } },
 }
 const size = { description: 'Seats | chairs', default: 2, anyOf: [{ type: 'integer', minimum: 1 }, { type: 'null' }] }
+const tags = { type: 'array', maxItems: 50, items: { type: 'string', maxLength: 200 } }
+const beds = { type: 'array', maxItems: 9, items: ROOM }
 const DOCUMENT = {
   tags: [
     { name: 'Rooms', description: 'All rooms.' },
@@ -33,7 +35,7 @@ const DOCUMENT = {
   },
   components: {
     schemas: {
-      RoomBody: { properties: { size, name: { type: 'string' } }, required: ['name'] },
+      RoomBody: { properties: { size, name: { type: 'string' }, tags, beds }, required: ['name'] },
       RoomView: { properties: { doors: { type: 'array', items: ROOM } }, required: [] },
     },
   },
@@ -57,6 +59,11 @@ test('a schema has its members with type, meaning and default', () => {
   assert.match(page, /^\| `size` \| integer ≥ 1 \| Seats \\\| chairs \| `2` \|$/m)
   assert.match(page, /^\| `name` \| string \| {2}\| \*\*mandatory\*\* \|$/m)
   assert.match(page, /^\| `doors` \| array of \[RoomView\]\(#roomview\) \| {2}\| optional \|$/m)
+})
+
+test('an array has its own limit and that of its items', () => {
+  assert.match(page, /^\| `tags` \| array of \(string, at most 200\), at most 50 items \|/m)
+  assert.match(page, /^\| `beds` \| array of \[RoomView\]\(#roomview\), at most 9 items \|/m)
 })
 
 test('the page has the concepts, states and notifications before the operations', () => {
