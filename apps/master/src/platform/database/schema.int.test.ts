@@ -102,6 +102,13 @@ describe('the schema', () => {
     expect(await database.query(unlogged)).toEqual([{ relname: 'recent_event' }, { relname: 'recent_signal' }])
   })
 
+  // Postgres 15 and later make the sequence of an unlogged table unlogged as well.
+  it('keeps no sequence that a crash of the database resets', async () => {
+    await migrate(dataSource)
+    const sequences = `SELECT relname FROM pg_class WHERE relpersistence = 'u' AND relkind = 'S'`
+    expect(await database.query(sequences)).toEqual([])
+  })
+
   it('is removed completely by undoing the migrations', async () => {
     await migrate(dataSource)
     for (const _ of MIGRATIONS) await dataSource.undoLastMigration({ transaction: 'all' })

@@ -11,6 +11,7 @@ import { SessionLimits1790000000070 } from './1790000000070-session-limits.js'
 import { RecordingRetention1790000000071 } from './1790000000071-recording-retention.js'
 import { TraceContexts1790000000080 } from './1790000000080-trace-contexts.js'
 import { RecentEvents1790000000090 } from './1790000000090-recent-events.js'
+import { LoggedSequences1790000000091 } from './1790000000091-logged-sequences.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -27,6 +28,7 @@ export const MIGRATIONS = [
   RecordingRetention1790000000071,
   TraceContexts1790000000080,
   RecentEvents1790000000090,
+  LoggedSequences1790000000091,
 ] as const
 
 /**
