@@ -47,6 +47,13 @@ const rows = async () => {
   ])
   return Object.fromEntries(await Promise.all(found))
 }
+/** The last value of each sequence whose values clients and media nodes know. */
+const lastIds = async () => {
+  const found = await stack.postgres.query(`
+    SELECT sequencename AS name, coalesce(last_value, 0)::int AS last FROM pg_sequences
+    WHERE sequencename IN ('recent_signal_id_seq', 'recording_part_part_seq')`)
+  return Object.fromEntries(found.map(({ name, last }) => [name, last]))
+}
 const digest = (bytes) => createHash('sha256').update(bytes).digest('hex')
 const download = async (url) => {
   const Authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
@@ -94,7 +101,7 @@ test(
 
     const backup = script('backup.sh', target(), stack.recordingsFolder, callRecords())
     assert.equal(backup.status, 0, backup.stderr)
-    const saved = await rows()
+    const [saved, savedIds] = [await rows(), await lastIds()]
 
     const running = [...stack.nodes, ...stack.masters]
     for (const process of running) process.kill('SIGTERM')
@@ -106,6 +113,9 @@ test(
     const restore = script('restore.sh', target(), stack.recordingsFolder, callRecords())
     assert.equal(restore.status, 0, restore.stderr)
     assert.deepEqual(await rows(), saved)
+    const ids = Object.entries(await lastIds())
+    assert.equal(ids.length, 2)
+    for (const [name, last] of ids) assert.ok(last >= savedIds[name] + 1_000_000, `${name}: ${last}`)
 
     for (const process of [...stack.masters, ...stack.nodes]) await stack.revive(process)
     assert.equal(await interval(), INTERVAL)

@@ -37,3 +37,9 @@ extract() {
 [ -z "$recordings" ] || extract recordings "$recordings"
 [ -z "$records" ] || extract call-records "$records"
 pg_restore --dbname="$DATABASE_URL" --single-transaction --exit-on-error --no-owner --no-privileges "$source/database.dump"
+
+# Clients and media nodes may know ids from after the backup: the next ones must not be among them.
+psql --no-psqlrc --quiet --dbname="$DATABASE_URL" --output=/dev/null --command="
+  SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + 1000000)
+  FROM pg_sequences
+  WHERE sequencename IN ('recent_signal_id_seq', 'recent_event_position_seq', 'recording_part_part_seq')"
