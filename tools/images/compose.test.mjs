@@ -89,6 +89,21 @@ test('the ports of media match the number of workers, and a stop waits longer th
   assert.ok(Number.parseInt(interpolate(grace, env), 10) >= longest + 30)
 })
 
+/** A stop ends a service before those that it depends on. */
+test('a stop ends the media node first, then the master, then what the master needs', () => {
+  const conditionsOf = (service) =>
+    Object.entries(compose.services[service].depends_on ?? {}).map(([name, { condition }]) => [name, condition])
+  assert.deepEqual(Object.fromEntries(conditionsOf('media-node')), {
+    // Also a master that is not ready: the node connects to it later.
+    master: 'service_started',
+    nats: 'service_healthy',
+  })
+  assert.deepEqual(Object.fromEntries(conditionsOf('master')), {
+    postgres: 'service_healthy',
+    nats: 'service_healthy',
+  })
+})
+
 test('images have the version of the project, and mounted files exist', () => {
   for (const name of ['master', 'media-node', 'playground']) {
     const { image } = compose.services[name]

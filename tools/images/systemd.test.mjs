@@ -72,6 +72,14 @@ test('a stop waits longer than the drain of a media node and the shutdown of a m
   assert.ok(Number(setting('master', 'TimeoutStopSec')) >= longestDelay + 30)
 })
 
+test('a stop of all units ends the media node before the master, and neither starts or stops the other', () => {
+  const [master, node] = ['master', 'media-node'].map((name) => setting(name, 'After').split(' '))
+  assert.ok(node.includes('session-service-master.service'))
+  for (const units of [master, node]) assert.ok(units.includes('nats-server.service'))
+  for (const name of ['master', 'media-node'])
+    for (const key of ['Requires', 'BindsTo', 'PartOf']) assert.equal(setting(name, key), undefined, `${name}: ${key}`)
+})
+
 test('units run without root and capabilities on a read-only system, and are not restarted with an invalid configuration', () => {
   for (const name of NAMES) {
     const expected = {
