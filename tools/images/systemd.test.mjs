@@ -1,7 +1,7 @@
 // deploy/systemd: the units for installations without containers.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -98,6 +98,28 @@ test('units with child programs allow the system call with which setpriv prepare
     const filters = settingsOf(name).flatMap(([key, value]) => (key === 'SystemCallFilter' ? [value] : []))
     assert.deepEqual(filters, ['@system-service', '~@privileged', 'capset'])
   }
+})
+
+test('the documented commands install a version, and a later one in its place', (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'installation-'))
+  t.after(() => rmSync(root, { recursive: true }))
+  const documentation = readFileSync(join(FOLDER, '../../docs/deploy/single-machine.md'), 'utf8')
+  const [block] = documentation.match(/(?<=^eval .*\n)install -D [^`]*/m)
+  const commands = block.replaceAll(/\/(opt|etc)\//g, `${root}/$1/`).replaceAll(' collected/', ` ${root}/collected/`)
+  mkdirSync(join(root, 'etc/systemd/system'), { recursive: true })
+  for (const version of ['1', '2']) {
+    for (const name of ['master', 'media-node-full', 'playground']) {
+      mkdirSync(join(root, 'collected', name), { recursive: true })
+      writeFileSync(join(root, 'collected', name, version), '')
+    }
+    const cwd = join(FOLDER, '../..')
+    const { status, stderr } = spawnSync('sh', ['-e', '-c', commands], { cwd, encoding: 'utf8' })
+    assert.equal(status, 0, stderr)
+    for (const name of NAMES) assert.deepEqual(readdirSync(join(root, 'opt/session-service', name)), [version])
+    rmSync(join(root, 'collected'), { recursive: true })
+  }
+  assert.equal(readdirSync(join(root, 'etc/systemd/system')).length, NAMES.length)
+  assert.equal(statSync(join(root, 'etc/session-service')).mode & 0o777, 0o700)
 })
 
 const skip = which('systemd-analyze', process.env) === undefined && 'systemd-analyze is not installed'
