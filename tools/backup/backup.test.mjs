@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { library } from '../compatibility/library.mjs'
 import { installedPrograms, startInstalledPostgres } from './postgres-installation.mjs'
 
-const { startStack, SyntheticParticipant, until } = await library('testing')
+const { createTestDatabase, startStack, SyntheticParticipant, until } = await library('testing')
 const bin = installedPrograms()
 const skip = bin === undefined && 'no Postgres with pg_dump is installed: apt-get install postgresql'
 const INTERVAL = 1_234
@@ -33,11 +33,12 @@ after(async () => {
 
 const callRecords = () => join(folder, 'cdr')
 const target = () => join(folder, 'backup')
-const script = (name, ...args) =>
+const scriptOn = (url, name, ...args) =>
   spawnSync(join(import.meta.dirname, name), args, {
     encoding: 'utf8',
-    env: { PATH: `${bin}:${process.env.PATH}`, DATABASE_URL: stack.postgres.url },
+    env: { PATH: `${bin}:${process.env.PATH}`, DATABASE_URL: url },
   })
+const script = (...args) => scriptOn(stack.postgres.url, ...args)
 
 /** Every row of the tables that a restore must bring back. */
 const rows = async () => {
@@ -109,10 +110,14 @@ test(
     await stack.postgres.query('DROP SCHEMA public CASCADE')
     await stack.postgres.query('CREATE SCHEMA public')
     for (const each of [stack.recordingsFolder, callRecords()]) rmSync(each, { recursive: true })
+    // As media nodes that stay have it.
+    const inProgress = join(stack.recordingsFolder, '.jobs', 'of_a_node')
+    mkdirSync(inProgress, { recursive: true })
 
     const restore = script('restore.sh', target(), stack.recordingsFolder, callRecords())
     assert.equal(restore.status, 0, restore.stderr)
     assert.deepEqual(await rows(), saved)
+    assert.ok(existsSync(inProgress))
     const ids = Object.entries(await lastIds())
     assert.equal(ids.length, 2)
     for (const [name, last] of ids) assert.ok(last >= savedIds[name] + 1_000_000, `${name}: ${last}`)
@@ -134,6 +139,18 @@ test('a restore refuses a database that is not empty, and changes nothing', { sk
   assert.equal(status, 1)
   assert.match(stderr, /the database is not empty/)
   assert.deepEqual((await rows()).recording, saved.recording)
+})
+
+test('a restore refuses a folder with files, and leaves the database empty', { skip }, async () => {
+  const { url, drop, query } = await createTestDatabase()
+  try {
+    const { status, stderr } = scriptOn(url, 'restore.sh', target(), stack.recordingsFolder)
+    assert.equal(status, 1)
+    assert.match(stderr, /recordings.* is not empty/)
+    assert.deepEqual(await query(`SELECT FROM pg_tables WHERE schemaname = 'public'`), [])
+  } finally {
+    await drop()
+  }
 })
 
 test('a restore refuses a damaged backup', { skip }, () => {

@@ -22,8 +22,9 @@ if [ "$tables" != 0 ]; then
   echo "the database is not empty ($tables tables): restore into an empty one" >&2
   exit 1
 fi
+# .jobs holds recordings in progress of media nodes that stay.
 for folder in "$recordings" "$records"; do
-  if [ -n "$folder" ] && [ -d "$folder" ] && [ -n "$(ls -A "$folder")" ]; then
+  if [ -n "$folder" ] && [ -d "$folder" ] && ls -A "$folder" | grep -qvx '\.jobs'; then
     echo "$folder is not empty: restore into an empty folder" >&2
     exit 1
   fi
@@ -37,9 +38,4 @@ extract() {
 [ -z "$recordings" ] || extract recordings "$recordings"
 [ -z "$records" ] || extract call-records "$records"
 pg_restore --dbname="$DATABASE_URL" --single-transaction --exit-on-error --no-owner --no-privileges "$source/database.dump"
-
-# Clients and media nodes may know ids from after the backup: the next ones must not be among them.
-psql --no-psqlrc --quiet --dbname="$DATABASE_URL" --output=/dev/null --command="
-  SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + 1000000)
-  FROM pg_sequences
-  WHERE sequencename IN ('recent_signal_id_seq', 'recent_event_position_seq', 'recording_part_part_seq')"
+psql --no-psqlrc --quiet --set=ON_ERROR_STOP=1 --dbname="$DATABASE_URL" --file="$(dirname "$0")/continue-ids.sql"
