@@ -80,6 +80,13 @@ test('a stop of all units ends the media node before the master, and neither sta
     for (const key of ['Requires', 'BindsTo', 'PartOf']) assert.equal(setting(name, key), undefined, `${name}: ${key}`)
 })
 
+test('a media node that was removed stays away, all else is restarted', () => {
+  assert.deepEqual(
+    NAMES.map((name) => setting(name, 'Restart')),
+    ['always', 'on-failure', 'always'],
+  )
+})
+
 test('units run without root and capabilities on a read-only system, and are not restarted with an invalid configuration', () => {
   for (const name of NAMES) {
     const expected = {
