@@ -10,6 +10,8 @@ import { Stop } from './stop.mjs'
 const STAMP = 'node_modules/.bootstrap/build'
 const PACKAGES = 'node_modules/.bootstrap/packages'
 const BUNDLER = 'tools/build-bundles.mjs'
+const BUNDLER_PARTS = 'tools/bundles'
+const COMPILER = 'tools/bootstrap/compiler.mjs'
 
 /** Digest of names, sizes and modification times. */
 const digestTimes = (root, files) =>
@@ -24,10 +26,14 @@ const digestTimes = (root, files) =>
 export function scan(root) {
   const folders = workspaceFolders(root).map((folder) => join(root, folder))
   const isSource = (name) => name !== 'node_modules' && name !== 'dist' && !name.startsWith('.')
-  const single = ['package.json', 'tsconfig.json', 'tsconfig.base.json', BUNDLER, PACKAGES]
+  const single = ['package.json', 'tsconfig.json', 'tsconfig.base.json', BUNDLER, COMPILER, PACKAGES]
     .map((file) => join(root, file))
     .filter(existsSync)
-  const sources = [...single, ...folders.flatMap((folder) => listFiles(folder, isSource))]
+  const parts = [join(root, BUNDLER_PARTS)]
+    .filter(existsSync)
+    .flatMap((folder) => listFiles(folder))
+    .filter((file) => !file.endsWith('.test.mjs'))
+  const sources = [...single, ...parts, ...folders.flatMap((folder) => listFiles(folder, isSource))]
   const outputs = folders
     .map((folder) => join(folder, 'dist'))
     .filter(existsSync)

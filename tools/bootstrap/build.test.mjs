@@ -20,6 +20,7 @@ function workspace(t) {
     'libs/a/package.json': { name: 'a' },
     'libs/a/src/index.ts': 'one',
     'node_modules/@typescript/native/bin/tsc': COMPILER,
+    'tools/bundles/part.mjs': '',
     'tools/build-bundles.mjs': "import { appendFileSync } from 'node:fs'\nappendFileSync('bundled', 'x')",
   })
   const context = {
@@ -44,6 +45,9 @@ for (const [what, change] of [
   ['a source changed', (root) => writeTree(root, { 'libs/a/src/index.ts': 'other' })],
   ['a source was added', (root) => writeTree(root, { 'libs/a/src/more.ts': '' })],
   ['a project was added', (root) => writeTree(root, { 'libs/b/package.json': { name: 'b' } })],
+  ['a part of the bundler changed', (root) => writeTree(root, { 'tools/bundles/part.mjs': 'export {}' })],
+  ['a part of the bundler was added', (root) => writeTree(root, { 'tools/bundles/more.mjs': '' })],
+  ['the arguments of the compiler changed', (root) => writeTree(root, { 'tools/bootstrap/compiler.mjs': 'other' })],
   ['an output was removed', (root) => rmSync(join(root, 'libs/a/dist'), { recursive: true })],
   ['the packages changed', (root) => writeTree(root, { 'node_modules/.bootstrap/packages': 'other' })],
   ['node_modules was created again', (root) => rmSync(join(root, 'node_modules/.bootstrap'), { recursive: true })],
@@ -59,6 +63,14 @@ for (const [what, change] of [
     assert.equal(times('compiled'), 2)
   })
 }
+
+test('not built again when a test of the bundler changed', async (t) => {
+  const { root, build, times } = workspace(t)
+  await build()
+  writeTree(root, { 'tools/bundles/part.test.mjs': '' })
+  await build()
+  assert.equal(times('bundled'), 1)
+})
 
 test('a failed build is repeated', async (t) => {
   const { root, build, times } = workspace(t)
