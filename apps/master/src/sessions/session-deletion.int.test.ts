@@ -26,6 +26,7 @@ beforeAll(async () => {
 afterAll(() => close())
 beforeEach(async () => {
   await database.query('DELETE FROM outbox')
+  await database.query('DELETE FROM recording')
   await database.query('DELETE FROM session')
   for (const id of ['a', 'b', 'c']) await insertSession(database, id)
   await insertParticipants(database, 'a', 'alice', 'bob')
@@ -122,6 +123,24 @@ it('ends of the sessions of one moment those that meet their conditions', async 
   ])
   expect(ended.map((session) => session?.id)).toEqual([undefined, 'b', 'c', undefined])
   expect(await remaining()).toEqual(['a'])
+})
+
+it('does not end an empty session by the departure of its last participant while it is being recorded', async () => {
+  const record = (id: string, status: string): Promise<unknown> =>
+    database.query(
+      `INSERT INTO recording (id, session_id, unique_session_id, status, created_at, properties, media_node_id)
+       VALUES ($1 || $2, $1, $1 || '_1', $2, 1, '{}', 'node')`,
+      [id, status],
+    )
+  await insertSession(database, 'd')
+  await insertSession(database, 'e')
+  await Promise.all([record('b', 'starting'), record('c', 'started'), record('d', 'stopped'), record('e', 'started')])
+  const ended = await Promise.all([
+    ...['b_1', 'c_1', 'd_1'].map((id) => deletions.deleteEmpty(id, 'lastParticipantLeft')),
+    deletions.deleteEmpty('e_1', 'automaticStop'),
+  ])
+  expect(ended.map((session) => session?.id)).toEqual([undefined, undefined, 'd', 'e'])
+  expect(await remaining()).toEqual(['a', 'b', 'c'])
 })
 
 it('ends a session of which one of two deletions meets its condition', async () => {

@@ -45,6 +45,8 @@ interface Deletion {
   /** The reason of its participants. */
   departure: EndReason
   condition: (participants: ClosedSession['participants'], session: Pick<LockedSession, 'wasEmptied'>) => boolean
+  /** Not while a recording starts or runs: the session waits for that one. */
+  unlessRecorded?: boolean
   traceContext: string | null
 }
 
@@ -97,6 +99,11 @@ const PARTICIPANTS = `
   SELECT c.session_id AS "sessionId", c.id AS "connectionId", c.type = 'IPCAM' AS "isCamera",
          ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = c.id ORDER BY p.created_at, p.id) AS "streamIds"
   FROM connection c WHERE c.session_id = ANY($1) AND c.status = 'active' ORDER BY c.active_at, c.id`
+// After the locks: a start of a recording takes them too.
+const RECORDED = new KeyedStatement<{ uniqueSessionId: string }>(
+  (is) => `SELECT unique_session_id AS "uniqueSessionId" FROM recording
+    WHERE unique_session_id ${is} AND status IN ('starting', 'started')`,
+)
 const DELETE = new KeyedStatement((is) => `DELETE FROM session WHERE id ${is}`)
 
 /**
@@ -152,13 +159,17 @@ export class SessionDeletionRepository {
     })
   }
 
-  /** Deletes a session that only its recording kept, or that has no participants at all. */
+  /**
+   * Deletes a session that only its recording kept, or that has no participants at all. With `lastParticipantLeft` not
+   * while it is being recorded: the end of an earlier recording must not end the one that keeps the session.
+   */
   deleteEmpty(uniqueSessionId: string, reason: EmptyEnd): Promise<ClosedSession | undefined> {
     return this.#delete('uniqueSessionId', {
       key: uniqueSessionId,
       reason,
       condition: (participants, { wasEmptied }) =>
         participants.length === 0 || (wasEmptied && isWithoutClients(participants)),
+      unlessRecorded: reason === 'lastParticipantLeft',
     })
   }
 
@@ -215,14 +226,25 @@ export class SessionDeletionRepository {
     if (locked.length === 0) return []
     const present = await rows<Participant>(manager, PARTICIPANTS, [locked.map(({ id }) => id)])
     const bySession = rowsBySession(present)
+    const recorded = deletions.some(({ unlessRecorded }) => unlessRecorded) ? await recordedOf(manager, locked) : []
     const endings = deletions.flatMap((deletion) => {
       const session = locked.find((row) => row[by] === deletion.key)
       if (!session || (deletion.epoch !== undefined && placeOf(session)?.epoch !== deletion.epoch)) return []
+      if (deletion.unlessRecorded && recorded.includes(session.uniqueSessionId)) return []
       const participants = bySession.get(session.id) ?? []
       return deletion.condition(participants, session) ? [{ deletion, session, participants }] : []
     })
     return firstOfEach(endings, ({ session }) => session.id)
   }
+}
+
+/** The uses of sessions whose recordings start or run. */
+async function recordedOf(manager: Manager, sessions: readonly LockedSession[]): Promise<string[]> {
+  const found = await RECORDED.rows(
+    manager,
+    sessions.map(({ uniqueSessionId }) => uniqueSessionId),
+  )
+  return found.map(({ uniqueSessionId }) => uniqueSessionId)
 }
 
 /**

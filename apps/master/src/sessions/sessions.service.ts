@@ -182,7 +182,7 @@ export class SessionsService {
 
   /**
    * Ends a session that only its recording kept, or that has no participants. Does nothing when it has clients, or cameras
-   * and never had a client.
+   * and never had a client, or, for `lastParticipantLeft`, while it is being recorded.
    */
   async closeEmpty(uniqueSessionId: string, reason: EmptyEnd): Promise<void> {
     const closed = await this.deletions.deleteEmpty(uniqueSessionId, reason)

@@ -56,6 +56,28 @@ it('when the recorder dies, another one starts while the first part is still bei
   expect((await testbed.get(id)).duration).toBeCloseTo(4, 0)
 })
 
+it('an empty session waits for its running recording when an earlier one has been composed', async () => {
+  const composed = Promise.withResolvers<undefined>()
+  testbed.node.compose = () => composed.promise
+  const { id, alice } = await testbed.createActiveSession()
+  await testbed.start(id)
+  await testbed.stop(id)
+  const second = `${id}~1`
+  expect(await testbed.start(id)).toMatchObject({ status: 200, body: { id: second } })
+  await alice.request('leave', {})
+  // Its timeout must not end it.
+  await testbed.stack.postgres.query(`UPDATE recording SET autostop_at = now() + interval '1 day' WHERE id = $1`, [
+    second,
+  ])
+  composed.resolve(undefined)
+  await testbed.becomes(id, 'ready')
+  expect(await testbed.get(second)).toMatchObject({ status: 'started' })
+  const bob = await testbed.join(id)
+  expect(await testbed.publish(bob)).toMatchObject({ streamId: expect.any(String) })
+  await testbed.stop(second)
+  await testbed.becomes(second, 'ready')
+})
+
 it('a recording that can not be composed fails with the reason', async () => {
   testbed.node.compose = () => Promise.resolve('the recording could not be composed: the encoder is missing')
   const { id } = await testbed.createActiveSession()
