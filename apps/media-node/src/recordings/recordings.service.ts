@@ -9,7 +9,7 @@ import {
 } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import { ReportSender } from '@session-service/messaging'
-import { AlignedInterval, KeyedMutex, metrics } from '@session-service/server-kit'
+import { AlignedInterval, KeyedMutex, metrics, unlessAborted } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { MediaService, type Answer, type Commands, type RecordingCommand } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
@@ -43,7 +43,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
   readonly #shutdown = new AbortController()
   readonly #ended = metrics.counter('recordings_ended_total', {
     help: 'Ended recording parts, by result',
-    labels: { result: ['stopped', 'failed', 'not_started', 'salvaged'] },
+    labels: { result: ['stopped', 'failed', 'not_started', 'salvaged', 'discarded'] },
   })
   readonly #timers: { stop(): void }[] = []
   #usable = true
@@ -143,6 +143,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
       throw new ServiceError('NOT_FOUND', what, { subject: 'recording' })
     }
     if (job instanceof Job) job.end()
+    if (call.discard) job.discard()
     return {}
   }
 
@@ -165,7 +166,12 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
         throw new ServiceError('NO_CAPACITY', DISK_FULL, { cause: error })
       }
     }
-    return this.#compositions.run('', run)
+    const turn = Promise.withResolvers<void>()
+    const composed = this.#compositions.run('', () => (turn.resolve(), run()))
+    composed.catch(() => undefined)
+    // One that is discarded does not wait for the others.
+    await unlessAborted(turn.promise, signal)
+    return composed
   }
 
   #room({ roomId, epoch }: NodeCommandCall<'startRecording'>): Room {

@@ -244,8 +244,11 @@ export const NODE_COMMANDS = {
   describe: [Nothing, MediaserverInfo, 4_000],
   /** Answers when a file has its first bytes; NO_CAPACITY without a free slot. A repeated command returns the same job. */
   startRecording: [RecordingJob, z.object({ startedAt: z.number() }), 35_000],
-  /** Answers at once; the fact `recordingEnded` follows when the files are delivered. */
-  stopRecording: [RecordingPartRef, Nothing, 4_000],
+  /**
+   * Answers at once; the fact `recordingEnded` follows when the files are delivered. `discard`: the recording is deleted,
+   * and the part ends without files and fact.
+   */
+  stopRecording: [RecordingPartRef.extend({ discard: z.boolean().optional() }), Nothing, 4_000],
   /**
    * Loads a language model in a process of its own; answers when it is loaded. NOT_FOUND: no such model on the node;
    * CONFLICT: it is loaded or being loaded; NO_CAPACITY: no free slot or memory; LAUNCH_FAILED: it cannot be loaded.

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals'
 import { ServiceApi, until } from '@session-service/testing'
-import { RecordingTestbed, TEST_MS } from '../fixtures/recording-testbed.js'
+import { PATIENCE_MS, RecordingTestbed, TEST_MS } from '../fixtures/recording-testbed.js'
 
 jest.setTimeout(TEST_MS)
 
@@ -76,6 +76,24 @@ it('an empty session waits for its running recording when an earlier one has bee
   expect(await testbed.publish(bob)).toMatchObject({ streamId: expect.any(String) })
   await testbed.stop(second)
   await testbed.becomes(second, 'ready')
+})
+
+it('a deleted recording is not composed further, and others are', async () => {
+  const composed = Promise.withResolvers<undefined>()
+  testbed.node.compose = () => composed.promise
+  const [deleted, kept] = [await testbed.createActiveSession(), await testbed.createActiveSession()].map(({ id }) => id)
+  const isComposing = (id = ''): boolean =>
+    [...testbed.node.jobs.values()].some(({ job, state }) => job.recordingId === id && state === 'composing')
+  for (const id of [deleted, kept]) {
+    await testbed.start(id ?? '')
+    await testbed.stop(id ?? '')
+    await until('the node composes', () => isComposing(id))
+  }
+  expect((await testbed.stack.rest('DELETE', `/recordings/${deleted}`)).status).toBe(204)
+  await until('the node composes it no longer', () => !isComposing(deleted), PATIENCE_MS)
+  expect(isComposing(kept)).toBe(true)
+  composed.resolve(undefined)
+  await testbed.becomes(kept ?? '', 'ready')
 })
 
 it('a recording that can not be composed fails with the reason', async () => {

@@ -82,15 +82,18 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     for (const row of rows) if (this.#stepOf(row, recorded).kind !== 'wait') void this.#reconcile(row.id)
   }
 
-  /** Stops what media nodes record without a row. */
+  /** Stops what media nodes record without a row, and discards what they compose or deliver of deleted recordings. */
   @Job({ name: 'stray recordings', scope: 'leader', everyMs: STRAYS_EVERY_MS })
   async stopStrays(): Promise<void> {
-    const recording = this.mediaNodes
-      .live()
-      .flatMap(({ nodeId, jobs }) => jobs.filter((job) => !isRecorded(job)).map((job) => ({ nodeId, job })))
-    const expected = await this.parts.toRecord(recording.map(({ job }) => job.part))
-    for (const { nodeId, job } of recording.filter(({ job: { part } }) => !expected.has(part))) {
-      await this.mediaNodes.notify({ nodeId }, 'stopRecording', { recordingId: job.recordingId, part: job.part })
+    const jobs = this.mediaNodes.live().flatMap((node) => node.jobs.map((job) => ({ nodeId: node.nodeId, job })))
+    const partsOf = (some: typeof jobs): number[] => some.map(({ job }) => job.part)
+    const expected = await this.parts.toRecord(partsOf(jobs.filter(({ job }) => !isRecorded(job))))
+    const existing = await this.parts.existing(partsOf(jobs.filter(({ job }) => isRecorded(job))))
+    for (const { nodeId, job } of jobs) {
+      const { recordingId, part } = job
+      const discard = isRecorded(job)
+      if ((discard ? existing : expected).has(part)) continue
+      await this.mediaNodes.notify({ nodeId }, 'stopRecording', { recordingId, part, ...(discard && { discard }) })
     }
   }
 

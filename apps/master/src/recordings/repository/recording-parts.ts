@@ -19,6 +19,13 @@ export class RecordingParts {
     return this.#parts.existsBy({ part, recording: { removedAt: IsNull() } })
   }
 
+  /** The parts among these that belong to recordings that are not deleted. */
+  async existing(parts: readonly number[]): Promise<Set<number>> {
+    if (parts.length === 0) return new Set()
+    const found = await this.#parts.findBy({ part: In(parts), recording: { removedAt: IsNull() } })
+    return new Set(found.map(({ part }) => part))
+  }
+
   /** The parts among these that media nodes have to record. */
   async toRecord(parts: readonly number[]): Promise<Set<number>> {
     if (parts.length === 0) return new Set()

@@ -40,13 +40,16 @@ export interface Composed {
   failure?: string
 }
 
-/** `left`: to the next node, which salvages it. */
-export type JobEnd = 'stopped' | 'failed' | 'not_started' | 'salvaged' | 'left'
+/** `left`: to the next node, which salvages it. `discarded`: its recording was deleted. */
+export type JobEnd = 'stopped' | 'failed' | 'not_started' | 'salvaged' | 'discarded' | 'left'
 
 /** The end of a job: makes its files if they are not there yet, delivers its files, reports to the masters, and removes its folder. */
 export class DeliveryJob {
   protected readonly logger = new Logger('Recording')
   protected readonly journal: Journal
+  readonly #discarded = new AbortController()
+  /** Aborted when the job is discarded or the node shuts down. */
+  readonly #signal: AbortSignal
   #done: Promise<JobEnd> | undefined
 
   constructor(
@@ -54,6 +57,7 @@ export class DeliveryJob {
     protected notes: Notes,
   ) {
     this.journal = new Journal(environment.folder)
+    this.#signal = AbortSignal.any([environment.signal, this.#discarded.signal])
   }
 
   get folder(): string {
@@ -82,15 +86,20 @@ export class DeliveryJob {
     return { recordingId: this.job.recordingId, part: this.job.part, state: this.state }
   }
 
+  /** Ends it without delivery and report, because its recording was deleted. Returns at once. */
+  discard(): void {
+    this.#discarded.abort(new Error('the recording was deleted'))
+  }
+
   async #runToEnd(): Promise<JobEnd> {
-    const { signal, firstPauseMs = FIRST_PAUSE_MS } = this.environment
+    const { firstPauseMs = FIRST_PAUSE_MS } = this.environment
     const stopKeepAlive = this.journal.keepAlive()
     try {
       for (let attempt = 1; ; attempt += 1) {
         const end = await this.#attempt(attempt)
         if (end !== undefined) return end
         const ms = backoffMs(attempt, { firstMs: firstPauseMs, longestMs: LONGEST_PAUSE_MS, jitter: false })
-        await sleep(ms, signal)
+        await sleep(ms, this.#signal)
       }
     } finally {
       stopKeepAlive()
@@ -103,9 +112,18 @@ export class DeliveryJob {
       return await this.run()
     } catch (err) {
       if (this.environment.signal.aborted) return 'left'
+      if (this.#signal.aborted) return this.#remove()
       this.logger.error({ err, ...this.running, attempt }, 'finishing the recording part failed, will retry')
       return undefined
     }
+  }
+
+  async #remove(): Promise<JobEnd> {
+    const { recordingId, part } = this.job
+    await rm(this.folder, { recursive: true, force: true }).catch((err: unknown) =>
+      this.logger.warn({ err, recordingId, part }, 'removing the part of a deleted recording failed'),
+    )
+    return 'discarded'
   }
 
   /** Idempotent: a retry continues after a failure. */
@@ -118,8 +136,8 @@ export class DeliveryJob {
   /** Makes the files of a deferred recording. @throws for another attempt */
   protected async compose(): Promise<void> {
     if (this.notes.state !== 'composing') return
-    const { folder, signal, compose } = this.environment
-    const { files, failure } = await compose(this.notes, folder, signal).catch((error: unknown) =>
+    const { folder, compose } = this.environment
+    const { files, failure } = await compose(this.notes, folder, this.#signal).catch((error: unknown) =>
       this.#compositionFailed(error),
     )
     this.notes = { ...this.notes, state: 'delivering', files, ...(failure !== undefined && { failure }) }
@@ -129,7 +147,7 @@ export class DeliveryJob {
 
   /** After the last attempt the recording is given up. */
   async #compositionFailed(error: unknown): Promise<Composed> {
-    if (this.environment.signal.aborted || error instanceof ServiceError) throw error
+    if (this.#signal.aborted || error instanceof ServiceError) throw error
     const attempts = (this.notes.attempts ?? 0) + 1
     const reason = error instanceof Error ? error.message : String(error)
     if (attempts >= MAX_COMPOSITIONS) return { files: [], failure: `the recording could not be composed: ${reason}` }
@@ -140,7 +158,8 @@ export class DeliveryJob {
 
   /** Delivers the files in the notes, which the journal has already. */
   protected async deliver(): Promise<void> {
-    const { folder, signal, report } = this.environment
+    const { folder, report } = this.environment
+    const signal = this.#signal
     const { job, files, failure } = this.notes
     const { recordingId, part, delivery } = job
     const onRetry = (err: unknown, attempt: number): void =>

@@ -198,6 +198,40 @@ const recorded = async (): Promise<Notes> => {
 const stateIn = async (path: string): Promise<Partial<Notes>> =>
   JSON.parse(await readFile(join(path, 'job.json'), 'utf8')) as Partial<Notes>
 
+describe('the job of a deleted recording', () => {
+  it('ends its composition, and removes its folder without a report', async () => {
+    const notes = await recorded()
+    const [begun, report] = [Promise.withResolvers<void>(), jest.fn<JobEnvironment['report']>()]
+    const compose: JobEnvironment['compose'] = (_, own, signal) => {
+      begun.resolve()
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error(`the program of ${own} was interrupted`)))
+      })
+    }
+    const job = new DeliveryJob(environment({ compose, report }), notes)
+    const { done } = job
+    await begun.promise
+    job.discard()
+    expect(await done).toBe('discarded')
+    expect([existsSync(folder), report.mock.calls]).toEqual([false, []])
+  })
+
+  it('does not wait for the next attempt to deliver its files', async () => {
+    const notes = await left()
+    const reported = Promise.withResolvers<void>()
+    const report = (): Promise<void> => {
+      reported.resolve()
+      return Promise.reject(new Error('no master can read it'))
+    }
+    const job = new DeliveryJob(environment({ report, firstPauseMs: 600_000 }), notes)
+    const { done } = job
+    await reported.promise
+    job.discard()
+    expect(await done).toBe('discarded')
+    expect(existsSync(folder)).toBe(false)
+  })
+})
+
 describe('a deferred recording', () => {
   it('is composed before it is delivered, and shows that', async () => {
     const notes = await recorded()
