@@ -8,7 +8,7 @@ import { RecordingParts } from '../repository/recording-parts.js'
 import { RecordingQueries } from '../repository/recording-queries.js'
 import { LOST_NODE_FAILURE, type RecordingRow } from '../repository/recording-row.js'
 import { RecordingTransitions } from '../repository/recording-transitions.js'
-import { TaskQueue, type TaskResult } from './task-queue.js'
+import { TaskQueue, type TaskQueueOptions, type TaskResult } from './task-queue.js'
 
 const RENEW_CLAIM_MS = 10_000
 /** The delay before the next attempt, s. */
@@ -19,12 +19,15 @@ const MAX_ATTEMPTS = 3
 const TASKS_AT_ONCE = 8
 /** Fewer failures in a row may be those of single recordings. */
 const TOLERATED_FAILURES = 3
+const QUEUE: TaskQueueOptions = { limit: TASKS_AT_ONCE, tolerated: TOLERATED_FAILURES, restMs: RETRY_S * 1_000 }
 
 /** Makes the files of recordings that have ended, each on one master, and removes the files of deleted recordings. */
 @Injectable()
 export class RecordingFinalizer implements OnModuleDestroy {
   readonly #logger = new Logger(RecordingFinalizer.name)
-  readonly #tasks = new TaskQueue({ limit: TASKS_AT_ONCE, tolerated: TOLERATED_FAILURES, restMs: RETRY_S * 1_000 })
+  readonly #files = new TaskQueue(QUEUE)
+  /** Apart: a storage that refuses to remove files may well take others. */
+  readonly #removals = new TaskQueue(QUEUE)
   /** This master starts no more tasks. */
   isStopping = false
   readonly #finished = metrics.counter('recordings_finished_total', {
@@ -43,27 +46,33 @@ export class RecordingFinalizer implements OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     this.isStopping = true
-    await this.#tasks.close()
+    await Promise.all([this.#files.close(), this.#removals.close()])
   }
 
   /** Whether a task of the recording waits or runs. */
   isBusyWith(id: string): boolean {
-    return this.#tasks.has(id)
+    return this.#files.has(id) || this.#removals.has(id)
   }
 
   /** Makes the file of a recording in the background, unless another master does. */
   finalize(id: string): void {
-    this.#start(id, 'finalizing the recording failed, will retry', (abort) => this.#claimAndFinalize(id, abort))
+    this.#files.add(id, (abort) =>
+      this.#claimAndFinalize(id, abort).catch((error: unknown) => this.#failed(id, 'finalizing the recording', error)),
+    )
   }
 
   /** Removes the remaining files of a deleted recording in the background. */
   resumeRemoval(row: RecordingRow): void {
-    this.#start(row.id, 'removing the files of the recording failed, will retry', () => this.#removeOrRetryLater(row))
+    this.#removals.add(row.id, () =>
+      this.#removeOrRetryLater(row).catch((error: unknown) =>
+        this.#failed(row.id, 'removing the files of the recording', error),
+      ),
+    )
   }
 
   /** Removes the files of a recording that has just been deleted. After a failure a master tries again later. */
   async remove(row: RecordingRow): Promise<void> {
-    this.#tasks.abort(row.id)
+    this.#files.abort(row.id)
     await this.store.remove(row)
     await this.claims.deleteRemoved(row.id)
   }
@@ -74,13 +83,9 @@ export class RecordingFinalizer implements OnModuleDestroy {
     for (const row of rows) await this.store.removeSpentParts(row)
   }
 
-  #start(id: string, failureMessage: string, run: (abort: AbortController) => Promise<TaskResult>): void {
-    this.#tasks.add(id, (abort) =>
-      run(abort).catch((error: unknown) => {
-        this.#logger.warn({ err: error, recordingId: id }, failureMessage)
-        return 'unavailable' as const
-      }),
-    )
+  #failed(id: string, what: string, error: unknown): TaskResult {
+    this.#logger.warn({ err: error, recordingId: id }, `${what} failed, will retry`)
+    return 'unavailable'
   }
 
   async #removeOrRetryLater(row: RecordingRow): Promise<TaskResult> {
