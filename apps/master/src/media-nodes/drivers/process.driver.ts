@@ -88,7 +88,6 @@ export class ProcessDriver implements NodeDriver {
 
   #environmentOf(id: string, environmentId: string): Record<string, string> {
     const { env, natsUrl } = this.options
-    const { MEDIA_NODE_RECORDING_PATH: recordings } = env
     const names = PROPERTY_NAMES.filter((name) => PROPERTIES[name].audience !== 'master')
     return {
       ...MEMORY_VARIABLES,
@@ -99,8 +98,6 @@ export class ProcessDriver implements NodeDriver {
         }),
       ),
       NATS_URL: natsUrl,
-      // One folder per node: a node adopts the recordings in its folder as those of its former process.
-      ...(recordings !== undefined && { MEDIA_NODE_RECORDING_PATH: join(recordings, id) }),
       // Several nodes share the machine: each takes free ports.
       SERVICE_OPS_PORT: '0',
       MEDIA_NODE_RTC_PORT: '0',
