@@ -10,7 +10,7 @@ describe('usedCapacity', () => {
     ['the CPU load', { cpuLoad: 40, committed: 60 }, 0.4],
     ['the committed cost per worker', { cpuLoad: 20, committed: 60 }, 0.3],
     ['the recordings', { cpuLoad: 20, slots: { recording: slots(3, 4) } }, 0.75],
-    ['the language models', { slots: { recording: slots(0, 4), speechToText: slots(1, 2) } }, 0.5],
+    ['no loaded language models', { slots: { recording: slots(0, 4), speechToText: slots(2, 2) } }, 0],
     ['no slots of which there are none', { slots: { recording: slots(0, 0) } }, 0],
     ['the committed cost of a node without workers', { committed: 50, workers: 0 }, 0.5],
   ])('is that of the scarcest resource: %s', (_, changes, used) => {

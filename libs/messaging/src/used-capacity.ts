@@ -5,11 +5,10 @@ type Use = Pick<z.input<typeof Heartbeat>, 'cpuLoad' | 'committed' | 'workers' |
 
 /**
  * The share of a media node that is in use, by its scarcest resource: processors, measured or committed to its sessions,
- * and slots. 1 is full; the committed cost can exceed it.
+ * and slots for recordings. 1 is full; the committed cost can exceed it. Loaded language models do not count: each serves
+ * any number of streams, whose cost is committed.
  */
 export function usedCapacity({ cpuLoad, committed = 0, workers, slots }: Use): number {
-  const slotted = [slots?.recording, slots?.speechToText].map((kind) =>
-    kind && kind.total > 0 ? kind.used / kind.total : 0,
-  )
-  return Math.max(cpuLoad / 100, committed / (100 * Math.max(workers, 1)), ...slotted)
+  const { used, total } = slots?.recording ?? { used: 0, total: 0 }
+  return Math.max(cpuLoad / 100, committed / (100 * Math.max(workers, 1)), total > 0 ? used / total : 0)
 }
