@@ -100,19 +100,21 @@ export class LanguageModels {
 
   /**
    * A use of the model by a subscription. Waits until it is loaded, at most `timeoutMs`; loading goes on afterwards.
+   * `isRecognized`: its streams are recognized already, and need no further memory.
    * @throws ServiceError NOT_FOUND, NOT_READY, NO_CAPACITY, LAUNCH_FAILED
    */
   async acquire(
     lang: string,
     { engine, strategy, unloadAfterMs }: SpeechSettings,
     timeoutMs: number,
+    isRecognized = false,
   ): Promise<ModelUse> {
     const found = await this.#find(lang, engine)
     let entry = this.#entries.get(lang)
     if (!entry && strategy === 'manual')
       throw new ServiceError('NOT_READY', `the language model ${lang} is not loaded: load it over the REST API`)
     entry ??= this.#add(found, false)
-    if (entry.slot) this.#requireStreamMemory(entry)
+    if (entry.slot && !isRecognized) this.#requireStreamMemory(entry)
     entry.unloadAfterMs = unloadAfterMs
     clearTimeout(entry.unloadTimer)
     const user = {}

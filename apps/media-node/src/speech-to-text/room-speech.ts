@@ -189,7 +189,8 @@ export class RoomSpeech implements RoomObserver {
   async #open(subscription: SpeechSubscription, settings: SpeechSettings): Promise<void> {
     const begin = performance.now()
     const { publisherId, lang } = subscription
-    const acquiring = this.options.models.acquire(lang, settings, ANSWER_MS).then((use) => {
+    const isRecognized = this.#speeches.has(speechKey(publisherId, lang))
+    const acquiring = this.options.models.acquire(lang, settings, ANSWER_MS, isRecognized).then((use) => {
       // The subscription may have ended while it waited.
       if (subscription.isEnded) use.release()
       else subscription.use = use

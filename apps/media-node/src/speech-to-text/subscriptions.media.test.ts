@@ -5,8 +5,11 @@ import { calmMs, until } from '@session-service/local-stack'
 import { sleep } from '@session-service/server-kit'
 import { SENTENCES, wordErrorRate } from '@session-service/speech/fixtures'
 import { isRunning } from '../fixtures/processes.js'
+import { MEMORY_RESERVE } from './admission.js'
 import { CaptionsSuite, LONG_MS, textsOf } from './fixtures/captions-suite.js'
-import { SPEECH_SUBSCRIPTIONS_PER_CONNECTION } from './room-speech.js'
+import { LanguageModels } from './language-models.js'
+import { RoomSpeech, SPEECH_SUBSCRIPTIONS_PER_CONNECTION } from './room-speech.js'
+import { SpeechMetrics } from './speech-metrics.js'
 
 const HEAR = SENTENCES[1]!
 const OPEN = 'open the front door'
@@ -121,6 +124,36 @@ withEngine(
     await suite.captions.subscribe(roomId, 'sub', { publisherId: others[0]! })
     await suite.captions.unsubscribe(roomId, 'sub', others[0])
     await suite.captions.subscribe(roomId, 'sub', { publisherId: last })
+  },
+  LONG_MS,
+)
+
+withEngine(
+  'a further subscriber of recognized speech needs no memory, and the first one of other speech does',
+  async () => {
+    const { roomId } = await suite.captions.room(['sub', 'other'])
+    let available = 8_192 * 2 ** 20
+    const metrics = new SpeechMetrics()
+    const models = new LanguageModels({
+      ...{ folder: suite.models.path, voskLibrary: suite.voskLibrary, slots: 0, metrics, onFailed: () => undefined },
+      availableMemory: () => available,
+    })
+    const room = suite.captions.stack.service.rooms.get(roomId)
+    const speech = new RoomSpeech({ room, models, metrics, onSentence: () => undefined, onEmpty: () => undefined })
+    const settings = { engine: suite.engine!, strategy: 'on_demand', unloadAfterMs: 60_000 } as const
+    const subscribe = (connectionId: string, publisherId: string): Promise<void> =>
+      speech.subscribe({ roomId, connectionId, publisherId, lang: 'en-US', settings })
+    try {
+      await models.load('en-US', settings.engine)
+      await subscribe('sub', 'pub')
+      available = MEMORY_RESERVE
+      await subscribe('other', 'pub')
+      expect(models.states).toMatchObject([{ lang: 'en-US', streams: 1 }])
+      await expect(subscribe('sub', 'other')).rejects.toMatchObject({ code: 'NO_CAPACITY' })
+    } finally {
+      speech.closed()
+      await models.close()
+    }
   },
   LONG_MS,
 )
