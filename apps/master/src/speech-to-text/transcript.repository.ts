@@ -76,6 +76,17 @@ export class TranscriptRepository {
     return row?.id ?? undefined
   }
 
+  /** Whether this use of the session is live or has sentences. */
+  async hasUse(sessionId: string, uniqueSessionId: string): Promise<boolean> {
+    const row = await firstRow<{ exists: boolean }>(
+      this.dataSource,
+      `SELECT EXISTS (SELECT 1 FROM session WHERE id = $1 AND unique_id = $2)
+         OR EXISTS (SELECT 1 FROM transcript_sentence WHERE session_id = $1 AND unique_session_id = $2) AS exists`,
+      [sessionId, uniqueSessionId],
+    )
+    return row?.exists ?? false
+  }
+
   /** Whether sentences of this use of a session are stored. */
   hasSentences(uniqueSessionId: string): Promise<boolean> {
     return this.dataSource.getRepository(TranscriptSentenceEntity).existsBy({ uniqueSessionId })

@@ -149,19 +149,24 @@ describe('the transcript of a session', () => {
     expect(textsOf(await stack.api.getTranscript(session))).toEqual(['the second meeting'])
     expect(textsOf(await stack.api.getTranscript(session, { uniqueSessionId: roomId }))).toEqual(['the first meeting'])
     // A live session with the id has no sentences yet.
-    await stack.api.createSession({ customSessionId: session })
+    const { createdAt } = await stack.api.createSession({ customSessionId: session })
+    const live = { uniqueSessionId: `${session}_${createdAt}` }
     expect(await stack.api.getTranscript(session)).toEqual({ numberOfElements: 0, content: [] })
+    expect(await stack.api.getTranscript(session, live)).toEqual({ numberOfElements: 0, content: [] })
   })
 
-  it('is a 404 for a session that never existed, and for an unknown use of it', async () => {
+  it('is a 404 for a session that never existed, and for an unknown use of it or one of another session', async () => {
     const { session, roomId } = newUse()
+    const other = newUse()
     await report(roomId, sentence('hello'))
+    await report(other.roomId, sentence('hello'))
     for (const path of [
       '/sessions/nowhere/transcript',
       '/sessions/nowhere/transcript.vtt',
       '/sessions/nowhere/transcript.txt',
       `/sessions/nowhere/transcript?uniqueSessionId=nowhere_1`,
       `/sessions/${session}/transcript?uniqueSessionId=nowhere_1`,
+      `/sessions/${session}/transcript?uniqueSessionId=${other.roomId}`,
     ])
       expect((await stack.rest('GET', path)).status).toBe(404)
   })

@@ -85,10 +85,11 @@ export class TranscriptsService {
     while (!isStopping() && (await this.transcripts.deleteOld(days, PURGE_BATCH)) === PURGE_BATCH);
   }
 
-  /** @throws ServiceError NOT_FOUND for a session that is neither live nor has sentences */
+  /** @throws ServiceError NOT_FOUND for a session, or a use of it, that is neither live nor has sentences */
   async #filterOf(sessionId: string, { uniqueSessionId, lang }: TranscriptFileQuery): Promise<SentenceFilter> {
     const use = uniqueSessionId ?? (await this.transcripts.lastUse(sessionId))
-    const exists = use !== undefined && (uniqueSessionId === undefined || (await this.transcripts.hasSentences(use)))
+    const exists =
+      use !== undefined && (uniqueSessionId === undefined || (await this.transcripts.hasUse(sessionId, use)))
     if (!exists) throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
     return { sessionId, uniqueSessionId: use, lang }
   }
