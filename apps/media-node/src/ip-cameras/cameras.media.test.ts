@@ -1,5 +1,5 @@
 import { readlinkSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
@@ -7,6 +7,7 @@ import { ServiceError, type CameraChange, type NodeCommandCall, type NodeFact } 
 import { loadNodeConfig } from '@session-service/config'
 import { makeCameraClip, RtspServer, until } from '@session-service/testing'
 import { childrenOf, isRunning } from '../fixtures/processes.js'
+import { individualRecorder } from '../recordings/individual/fixtures/individual-recorder.js'
 import { MediaStack } from '../rooms/fixtures/media-stack.js'
 import { newRoom } from '../rooms/fixtures/publisher.js'
 import type { Stream } from '../rooms/stream.js'
@@ -174,6 +175,29 @@ describe('a camera on the network', () => {
     first.close()
     viewers.length = 0
     await until('it rests again', () => statuses().at(-1) === 'idle' && camera.viewers === 0)
+  })
+
+  it('is read while a recording of each stream wants it, and is in a file of it', async () => {
+    const started = call({ always: false })
+    await cameras.startCamera(started)
+    const becomes = (status: string): Promise<unknown> => until(`it is ${status}`, () => statuses().at(-1) === status)
+    await becomes('idle')
+    const room = stack.service.rooms.get(started.roomId)
+    const own = await mkdtemp(join(folder, 'part-'))
+    const recorder = individualRecorder({ room, folder: own, onEnded: () => undefined })
+    await recorder.start()
+    await becomes('playing')
+    await until('its file has media', async () => {
+      const names = (await readdir(own)).filter((name) => name.endsWith('.mkv'))
+      return (await Promise.all(names.map((name) => stat(join(own, name))))).some(({ size }) => size > 0)
+    })
+    room.participant(started.connectionId).setRecord(false)
+    await becomes('idle')
+    room.participant(started.connectionId).setRecord(true)
+    await becomes('playing')
+    const [recorded] = await recorder.stop()
+    expect(recorded).toMatchObject({ streamId: started.streamId, hasAudio: true, hasVideo: true })
+    await becomes('idle')
   })
 
   it('I10: is read again after it was lost, and its packets continue', async () => {

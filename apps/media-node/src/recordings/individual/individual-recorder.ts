@@ -30,6 +30,8 @@ class IndividualRecorder implements Recorder, RoomObserver {
   readonly #pending = new Set<Promise<void>>()
   /** The number of failures in a row. */
   readonly #failures = new WeakMap<Stream, number>()
+  /** Held also for streams without a file: a camera on the network is not read without a receiver. */
+  readonly #receivers = new Map<Stream, () => void>()
   /** Streams that wait for their next attempt after a failure. */
   readonly #waiting = new Set<Stream>()
   readonly #stopping = new AbortController()
@@ -92,6 +94,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
     this.#closing = true
     this.#stopping.abort()
     this.#unobserve()
+    for (const stream of [...this.#receivers.keys()]) this.#receive(stream)
     const failures: unknown[] = []
     // Repeated: a file that was being opened appears only when its task has ended.
     while (this.#files.size > 0 || this.#pending.size > 0) {
@@ -134,10 +137,21 @@ class IndividualRecorder implements Recorder, RoomObserver {
 
   /** Opens or closes the stream's file as needed; serialised per stream. */
   #update(stream: Stream): Promise<void> {
+    this.#receive(stream)
     const task = this.#steps.run(stream.id, () => this.#step(stream))
     const settled = task.catch(() => undefined).finally(() => this.#pending.delete(settled))
     this.#pending.add(settled)
     return task
+  }
+
+  /** Is a receiver of the stream as long as that is to be recorded. */
+  #receive(stream: Stream): void {
+    const release = this.#receivers.get(stream)
+    const { isAny } = this.#situation(stream).wanted
+    if (isAny && !release) this.#receivers.set(stream, stream.addReceiver())
+    if (isAny || !release) return
+    this.#receivers.delete(stream)
+    release()
   }
 
   async #step(stream: Stream): Promise<void> {

@@ -9,6 +9,8 @@ interface Track {
 interface WantedTracks {
   /** The kinds of a file that begins now; empty: none begins. */
   kinds: types.MediaKind[]
+  /** Whether any track belongs into a file, also while it is muted. */
+  isAny: boolean
   /** Whether an open file of these kinds continues. */
   keep(kinds: readonly types.MediaKind[]): boolean
 }
@@ -26,6 +28,7 @@ export function wantedTracks(
   const kinds = recorded.filter(({ paused }) => !paused).map(({ kind }) => kind)
   return {
     kinds,
+    isAny: recorded.length > 0,
     keep: (begun) => recorded.length > 0 && kinds.every((kind) => begun.includes(kind)),
   }
 }
