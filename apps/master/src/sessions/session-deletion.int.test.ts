@@ -143,6 +143,18 @@ it('does not end an empty session by the departure of its last participant while
   expect(await remaining()).toEqual(['a', 'b', 'c'])
 })
 
+it('keeps a session without participants while a camera connects, unless it was kept for its recording alone', async () => {
+  for (const id of ['b', 'c']) await insertParticipants(database, id, `camera_${id}`)
+  await database.query(`UPDATE connection SET type = 'IPCAM', status = 'awaited' WHERE starts_with(id, 'camera')`)
+  await database.query(`UPDATE session SET was_emptied = true WHERE id = 'b'`)
+  const ended = await Promise.all(['b_1', 'c_1'].map((id) => deletions.deleteEmpty(id, 'automaticStop')))
+  expect(ended.map((session) => [session?.id, session?.participants])).toEqual([
+    ['b', []],
+    [undefined, undefined],
+  ])
+  expect(await remaining()).toEqual(['a', 'c'])
+})
+
 it('ends a session of which one of two deletions meets its condition', async () => {
   const ended = await Promise.all([
     deletions.deleteUnused('a_1'),

@@ -34,7 +34,7 @@ export type EmptyEnd = 'automaticStop' | 'lastParticipantLeft'
 type EndReason = DisconnectReason | EmptyEnd
 
 type LockedSession = MaybePlace & Pick<SessionEntity, 'id' | 'uniqueSessionId' | 'createdAt' | 'wasEmptied'>
-type Participant = ClosedSession['participants'][number] & { sessionId: string }
+type Participant = ClosedSession['participants'][number] & { sessionId: string; isConnecting: boolean }
 
 interface Deletion {
   /** The id of the session, or of one use of it. */
@@ -44,6 +44,7 @@ interface Deletion {
   reason: EndReason
   /** The reason of its participants. */
   departure: EndReason
+  /** `participants`: with cameras that are connecting. */
   condition: (participants: ClosedSession['participants'], session: Pick<LockedSession, 'wasEmptied'>) => boolean
   /** Not while a recording starts or runs: the session waits for that one. */
   unlessRecorded?: boolean
@@ -97,8 +98,11 @@ const lockBy = (column: string): KeyedStatement<LockedSession> =>
 const LOCK_BY = { id: lockBy('id'), uniqueSessionId: lockBy('unique_id') }
 const PARTICIPANTS = `
   SELECT c.session_id AS "sessionId", c.id AS "connectionId", c.type = 'IPCAM' AS "isCamera",
+         c.status = 'awaited' AS "isConnecting",
          ARRAY(SELECT p.id FROM stream p WHERE p.connection_id = c.id ORDER BY p.created_at, p.id) AS "streamIds"
-  FROM connection c WHERE c.session_id = ANY($1) AND c.status = 'active' ORDER BY c.active_at, c.id`
+  FROM connection c
+  WHERE c.session_id = ANY($1) AND (c.status = 'active' OR c.status = 'awaited' AND c.type = 'IPCAM')
+  ORDER BY c.active_at, c.id`
 // After the locks: a start of a recording takes them too.
 const RECORDED = new KeyedStatement<{ uniqueSessionId: string }>(
   (is) => `SELECT unique_session_id AS "uniqueSessionId" FROM recording
@@ -160,8 +164,9 @@ export class SessionDeletionRepository {
   }
 
   /**
-   * Deletes a session that only its recording kept, or that has no participants at all. With `lastParticipantLeft` not
-   * while it is being recorded: the end of an earlier recording must not end the one that keeps the session.
+   * Deletes a session that only its recording kept, or that has no participants at all and no camera that connects. With
+   * `lastParticipantLeft` not while it is being recorded: the end of an earlier recording must not end the one that keeps
+   * the session.
    */
   deleteEmpty(uniqueSessionId: string, reason: EmptyEnd): Promise<ClosedSession | undefined> {
     return this.#delete('uniqueSessionId', {
@@ -231,8 +236,9 @@ export class SessionDeletionRepository {
       const session = locked.find((row) => row[by] === deletion.key)
       if (!session || (deletion.epoch !== undefined && placeOf(session)?.epoch !== deletion.epoch)) return []
       if (deletion.unlessRecorded && recorded.includes(session.uniqueSessionId)) return []
-      const participants = bySession.get(session.id) ?? []
-      return deletion.condition(participants, session) ? [{ deletion, session, participants }] : []
+      const found = bySession.get(session.id) ?? []
+      if (!deletion.condition(found, session)) return []
+      return [{ deletion, session, participants: found.filter(({ isConnecting }) => !isConnecting) }]
     })
     return firstOfEach(endings, ({ session }) => session.id)
   }

@@ -35,8 +35,9 @@ const INSERT_STREAMS = `
          WHERE r."maxStreams" IS NULL OR counted.nth <= r."maxStreams"
          ON CONFLICT DO NOTHING RETURNING id, session_id, connection_id),
        awaited AS (UPDATE recording SET autostop_at = NULL FROM inserted
-         JOIN live ON live.id = inserted.connection_id AND live.type = 'WEBRTC'
-         WHERE recording.session_id = inserted.session_id AND recording.autostop_at IS NOT NULL)
+         JOIN live ON live.id = inserted.connection_id
+         WHERE recording.session_id = inserted.session_id AND recording.autostop_at IS NOT NULL
+           AND (live.type = 'WEBRTC' OR recording.is_automatic))
   SELECT id FROM inserted`
 
 /**

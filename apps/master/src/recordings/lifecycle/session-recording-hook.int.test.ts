@@ -16,10 +16,11 @@ beforeAll(async () => {
 afterAll(() => testbed.close())
 afterEach(() => testbed.reset())
 
+const CAMERA = { type: 'IPCAM', rtspUri: 'rtsp://192.0.2.7/1' }
+
 /** A camera publishes a stream in the session. */
 async function addCamera(id: string): Promise<string> {
-  const camera = { type: 'IPCAM', rtspUri: 'rtsp://192.0.2.7/1' }
-  const { status, body } = await testbed.stack.rest('POST', `/sessions/${id}/connection`, camera)
+  const { status, body } = await testbed.stack.rest('POST', `/sessions/${id}/connection`, CAMERA)
   expect(status).toBe(200)
   return (body as ConnectionView).id
 }
@@ -48,6 +49,62 @@ describe('a session without clients', () => {
     await testbed.becomes(session.id, 'ready')
     await testbed.expectEvents(session.id, 'started -', 'stopped automaticStop', 'ready automaticStop')
     expect((await testbed.stack.rest('GET', `/sessions/${session.id}`)).status).toBe(404)
+  })
+
+  describe('with the mode ALWAYS, whose last camera leaves', () => {
+    const ENDED = ['started -', 'stopped automaticStop', 'ready automaticStop']
+
+    /** A recorded session with one camera. */
+    async function recordCamera(): Promise<{ id: string; camera: string }> {
+      const { id } = await testbed.stack.api.createSession({ recordingMode: 'ALWAYS' })
+      const camera = await addCamera(id)
+      await testbed.becomes(id, 'started')
+      return { id, camera }
+    }
+
+    /** The leader has stopped a recording that was due after everything before. */
+    async function untilNextStop(): Promise<void> {
+      const { id, camera } = await recordCamera()
+      await testbed.stack.api.deleteConnection(id, camera)
+      await testbed.becomes(id, 'ready')
+    }
+
+    it('is recorded on with a participant that joins at once, and until it leaves', async () => {
+      const { id, camera } = await recordCamera()
+      const [bob] = await Promise.all([testbed.join(id), testbed.stack.api.deleteConnection(id, camera)])
+      await untilNextStop()
+      expect((await testbed.get(id)).status).toBe('started')
+      await bob.request('leave', {})
+      await testbed.becomes(id, 'ready')
+      await testbed.expectEvents(id, 'started -', 'stopped lastParticipantLeft', 'ready lastParticipantLeft')
+    })
+
+    it.each([
+      ['on with a camera that was connecting, until that one leaves', true],
+      ['until a camera that was connecting fails', false],
+    ])('is recorded %s', async (_, connects) => {
+      const { id, camera } = await recordCamera()
+      const { promise: isRead, resolve, reject } = Promise.withResolvers<void>()
+      testbed.node.commands.length = 0
+      testbed.node.onCommand = (command) => (command === 'startCamera' ? isRead : undefined)
+      const other = testbed.stack.rest('POST', `/sessions/${id}/connection`, CAMERA)
+      await until('the other camera connects', () => testbed.node.callsOf('startCamera').length > 0)
+      testbed.node.onCommand = () => undefined
+      await testbed.stack.api.deleteConnection(id, camera)
+      await untilNextStop()
+      expect((await testbed.get(id)).status).toBe('started')
+      if (connects) resolve()
+      else reject(new ServiceError('CAMERA_FAILED', 'no answer'))
+      const { status, body } = await other
+      expect(status === 200).toBe(connects)
+      if (connects) {
+        await until('the automatic stop is cancelled', async () => (await dueOf(id)) === null)
+        await testbed.stack.api.deleteConnection(id, (body as ConnectionView).id)
+      }
+      await testbed.becomes(id, 'ready')
+      await testbed.expectEvents(id, ...ENDED)
+      expect((await testbed.stack.rest('GET', `/sessions/${id}`)).status).toBe(404)
+    })
   })
 
   it('can be recorded by request while a camera publishes, without an automatic stop', async () => {

@@ -246,4 +246,21 @@ describe('the timeout of a recording without publishers', () => {
     expect(await queries.overdue()).toMatchObject([{ id: 'take' }])
     expect(await one.transitions.stopOverdue('take')).toMatchObject({ status: 'stopped' })
   })
+
+  it.each([
+    ['pending', 'WEBRTC', true],
+    ['active', 'WEBRTC', false],
+    ['awaited', 'WEBRTC', true],
+    ['awaited', 'IPCAM', false],
+    ['active', 'IPCAM', false],
+  ])('with an %s connection of the type %s stops an automatic one: %j', async (status, type, isStopped) => {
+    await database.query(
+      `UPDATE recording SET status = 'started', is_automatic = true, autostop_at = now() - interval '1 s'`,
+    )
+    await insertSession(database, 'take')
+    await insertParticipants(database, 'take', 'alice')
+    await database.query('UPDATE connection SET status = $1, type = $2', [status, type])
+    expect((await queries.overdue()).map(({ id }) => id)).toEqual(isStopped ? ['take'] : [])
+    expect((await one.transitions.stopOverdue('take'))?.status).toBe(isStopped ? 'stopped' : undefined)
+  })
 })

@@ -46,12 +46,16 @@ export const IS_UNFINISHED = `r.status IN ('starting', 'started', 'stopped')`
 /**
  * SQL condition on `recording r`: its timeout has passed and no participant publishes, cameras apart. The recording of a
  * session without other participants stops at once when the recorded media is lost, because nothing more can be recorded.
+ * An automatic recording continues with any participant, and with a camera that is connecting.
  */
-export const IS_OVERDUE = `(r.autostop_at < clock_timestamp() OR r.autostop_at IS NOT NULL AND EXISTS (
+export const IS_OVERDUE = `r.autostop_at IS NOT NULL AND (r.autostop_at < clock_timestamp() OR EXISTS (
     SELECT 1 FROM session w WHERE w.unique_id = r.unique_session_id
       AND NOT EXISTS (SELECT 1 FROM connection c WHERE c.session_id = w.id AND c.status = 'active' AND c.type = 'WEBRTC')
       AND (w.media_node_id IS NULL OR NOT EXISTS (
         SELECT 1 FROM recording_part p
         WHERE p.recording_id = r.id AND p.media_epoch = w.media_epoch AND p.started_at IS NOT NULL))))
   AND NOT EXISTS (SELECT 1 FROM stream p JOIN connection k ON k.id = p.connection_id
-                  WHERE p.session_id = r.session_id AND k.type = 'WEBRTC')`
+                  WHERE p.session_id = r.session_id AND k.type = 'WEBRTC')
+  AND NOT (r.is_automatic AND EXISTS (
+    SELECT 1 FROM connection c WHERE c.session_id = r.session_id
+      AND (c.status = 'active' OR c.status = 'awaited' AND c.type = 'IPCAM')))`
