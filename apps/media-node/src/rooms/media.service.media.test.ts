@@ -44,6 +44,13 @@ describe('join', () => {
     expect(video.map(({ mimeType }) => mimeType)).toEqual(['video/H264'])
   })
 
+  it('does not offer the orientation of pictures, so that phones turn them before they encode', async () => {
+    const { routerRtpCapabilities } = await stack.join(newRoom(), 'con')
+    const uris = routerRtpCapabilities.headerExtensions.map(({ uri }) => uri)
+    expect(uris).toContain('urn:ietf:params:rtp-hdrext:sdes:mid')
+    expect(uris).not.toContain('urn:3gpp:video-orientation')
+  })
+
   it('distinguishes rooms with different codecs', async () => {
     const vp8 = await stack.join(newRoom(), 'con', { videoCodec: 'VP8' })
     const any = await stack.join(newRoom(), 'con', { videoCodec: 'NONE' })

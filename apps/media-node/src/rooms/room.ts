@@ -14,6 +14,7 @@ import type { Peer } from './peer.js'
 import type { Publisher } from './publisher.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
 import { expectedTracks, type RouterSlot } from '../routers/router-slot.js'
+import { offered } from '../tracks/rtp.js'
 import type { Stream } from './stream.js'
 import type { Quality, QualityControl, Transcoder } from './transcoder.js'
 
@@ -120,10 +121,11 @@ export class Room {
     return [...this.#routers]
   }
 
+  /** What it offers to publishers and subscribers. */
   get rtpCapabilities(): RtpCapabilities {
     const roomRouter = this.routers.find(({ isOpen }) => isOpen)
     if (!roomRouter) throw new ServiceError('UNAVAILABLE', `room ${this.id} is closed`)
-    return roomRouter.router.rtpCapabilities as RtpCapabilities
+    return offered(roomRouter.router.rtpCapabilities)
   }
 
   get mayTranscode(): boolean {

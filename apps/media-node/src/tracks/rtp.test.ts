@@ -23,3 +23,10 @@ it('simulcast without declared temporal layers is taken for that of Chrome and S
   expect(modes([{ rid: 'r0', scalabilityMode: 'L1T2' }, { rid: 'r1' }])).toEqual(['L1T2', 'L1T3'])
   expect(modes([{}])).toEqual([undefined])
 })
+
+it('a track is published without the orientation of its pictures, so that recordings need not turn them', () => {
+  const codecs = [{ mimeType: 'video/VP8', payloadType: 100, clockRate: 90_000 }]
+  const [mid, orientation] = ['urn:ietf:params:rtp-hdrext:sdes:mid', 'urn:3gpp:video-orientation']
+  const headerExtensions = [mid, orientation, 'urn:other'].map((uri, at) => ({ uri, id: at + 1 }))
+  expect(publishable({ codecs, headerExtensions, encodings: [{}] }).headerExtensions).toEqual([{ uri: mid, id: 1 }])
+})
