@@ -8,6 +8,8 @@
 #define LONGEST_SIDE 8192
 /* B-frames without a word in the parameter sets: this many pictures went back in time. */
 #define MOST_BACKWARDS 3
+/* So many in order show that the last ones did so for another reason: the camera corrected its clock. */
+#define PICTURES_IN_ORDER 50
 
 typedef struct {
   gint index;
@@ -24,7 +26,9 @@ typedef struct {
   GstClockTime last_pts;
   /* The largest time that was given to the decoder. */
   GstClockTime newest;
-  gint backwards;
+  /* By the parameter set of the last key frame. */
+  Decodable decodable;
+  gint backwards, in_order;
 } Track;
 
 static Track tracks[MOST_TRACKS];
@@ -128,16 +132,24 @@ static void begin_to_encode(Track *track) {
   attach(track);
 }
 
+/* Nothing is to be found out where the parameter set says that pictures are in order. */
+static void count_backwards(Track *track, GstClockTime pts) {
+  GstClockTime last = track->last_pts;
+  gboolean is_back = GST_CLOCK_TIME_IS_VALID(last) && pts + GST_MSECOND < last && last - pts < GST_SECOND;
+  track->last_pts = pts;
+  if (track->decodable == DECODABLE_YES) return;
+  if (is_back) track->backwards++, track->in_order = 0;
+  else if (++track->in_order == PICTURES_IN_ORDER) track->backwards = track->in_order = 0;
+}
+
 static void inspect(Track *track, GstBuffer *picture, gboolean is_key) {
   GstMapInfo map;
   if (is_key && gst_buffer_map(picture, &map, GST_MAP_READ)) {
-    if (sps_check_stream(map.data, map.size) == DECODABLE_NO) track->must_encode = TRUE;
+    track->decodable = sps_check_stream(map.data, map.size);
     gst_buffer_unmap(picture, &map);
   }
-  GstClockTime pts = GST_BUFFER_PTS(picture), last = track->last_pts;
-  if (GST_CLOCK_TIME_IS_VALID(last) && pts + GST_MSECOND < last && last - pts < GST_SECOND) track->backwards++;
-  if (track->backwards >= MOST_BACKWARDS) track->must_encode = TRUE;
-  track->last_pts = pts;
+  count_backwards(track, GST_BUFFER_PTS(picture));
+  if (track->decodable == DECODABLE_NO || track->backwards >= MOST_BACKWARDS) track->must_encode = TRUE;
 }
 
 static GstPadProbeReturn on_picture(Track *track, GstBuffer *picture) {

@@ -13,6 +13,8 @@ const BASELINE = 66
 const VIDEO_CLOCK_MS = 90
 /** Of a clip with 15 pictures a second. */
 const PICTURE_STEP = 6_000
+/** By which the clock of a camera goes back. */
+const CORRECTION_MS = 300
 const CREDENTIALS = { user: 'ann', password: 'p@ss:w/ö d' }
 
 let folder: string
@@ -31,7 +33,7 @@ const BOTH = ['video', 'audio'] as const
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cameras-'))
-  const [aac, pcma, opus, h265, mjpeg, reordered, hidden, silent, mpeg4, vp8, vp9] = await Promise.all([
+  const [aac, pcma, opus, h265, mjpeg, reordered, hidden, silent, mpeg4, vp8, vp9, unspecified] = await Promise.all([
     makeCameraClip(folder, { video: 'h264', audio: 'aac' }),
     makeCameraClip(folder, { video: 'h264', audio: 'pcma' }),
     makeCameraClip(folder, { video: 'h264', audio: 'opus' }),
@@ -43,6 +45,7 @@ beforeAll(async () => {
     makeCameraClip(folder, { video: 'mpeg4', audio: 'g722' }),
     makeCameraClip(folder, { video: 'vp8' }),
     makeCameraClip(folder, { video: 'vp9' }),
+    makeCameraClip(folder, { video: 'h264-hidden-order', picture: 'color=gray:size=320x180:rate=60' }),
   ])
   clips.aac = { file: aac, kinds: BOTH }
   clips.pcma = { file: pcma, kinds: BOTH }
@@ -55,6 +58,7 @@ beforeAll(async () => {
   clips.mpeg4 = { file: mpeg4, kinds: BOTH }
   clips.vp8 = { file: vp8, kinds: ['video'] }
   clips.vp9 = { file: vp9, kinds: ['video'] }
+  clips.unspecified = { file: unspecified, kinds: ['video'] }
   camera = await serve({}, clips)
 })
 
@@ -168,6 +172,26 @@ describe('streams of RTSP cameras', () => {
     expect(sequences.slice(1).every((sequence, at) => sequence === (sequences[at] ?? 0) + 1)).toBe(true)
     const profiles = packets.slice(before).flatMap(profileOf)
     expect(new Set(profiles)).toEqual(new Set([BASELINE]))
+  })
+
+  it.each([
+    ['a parameter set that excludes B-frames', 'silent', 10],
+    ['a parameter set that allows B-frames, and seldom', 'unspecified', 60],
+  ])('H.264 of a camera that corrects its clock is copied, with %s', async (_, clip, distance) => {
+    const seen = new Set<number>()
+    const server = await serve({}, clips)
+    server.rewrite = (packet) => {
+      const copy = Buffer.from(packet)
+      if (server.viewers > 0) seen.add(packet.readUInt32BE(4))
+      const corrections = Math.floor(seen.size / distance)
+      copy.writeUInt32BE((packet.readUInt32BE(4) - corrections * CORRECTION_MS * VIDEO_CLOCK_MS) >>> 0, 4)
+      return copy
+    }
+    const from = open({ uri: server.url(clip), copiesVideo: true })
+    const { packets } = await from.media('video')
+    const sent = (): number => new Set(packets.map((packet) => packet.readUInt32BE(4))).size
+    await until('pictures after four corrections arrive', () => sent() > 4.5 * distance || from.all('error').length > 0)
+    expect(from.all('error')).toEqual([])
   })
 
   it.each([
