@@ -128,6 +128,9 @@ describe('a client of version 2', () => {
     })
     await expect(client.call('forceDisconnect', { connectionId: 'con_x' })).rejects.toMatchObject({ code: 401 })
     await expect(client.call('forceUnpublish', { streamId: 'str_x' })).rejects.toMatchObject({ code: 401 })
+    // Its right is checked before the offer.
+    const broken = { sdpOffer: 'v=0', hasAudio: true, hasVideo: true }
+    await expect(client.call('publishVideo', broken)).rejects.toMatchObject({ code: 401 })
     await expect(client.call('unsubscribeFromVideo', { sender: 'con_x' })).rejects.toMatchObject({ code: 102 })
     await expect(client.call('unpublishVideo', {})).rejects.toMatchObject({ code: 105 })
     await expect(client.call('sendMessage', {})).rejects.toMatchObject({ code: 601 })

@@ -119,6 +119,15 @@ describe('a publisher that renews its media', () => {
   })
 })
 
+it('a former publisher may not renew its media, and its offer is not read', async () => {
+  const { id } = await testbed.session()
+  const { member, streamId } = await publishMuted(id)
+  await testbed.stack.api.updateConnection(id, member.id, { role: 'SUBSCRIBER' })
+  const broken = { stream: streamId, sdpString: 'v=0' }
+  await expect(member.client.call('reconnectStream', broken)).rejects.toMatchObject({ code: 401 })
+  await member.client.close()
+})
+
 describe('a page that does not want a stream any more', () => {
   /** A native publisher, and a viewer that may subscribe. */
   async function meeting() {

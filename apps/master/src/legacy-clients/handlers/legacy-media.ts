@@ -71,6 +71,8 @@ export class LegacyMedia {
     call: LegacyCall<'publishVideo'>,
     legacy: LegacyParticipant,
   ): Promise<object> {
+    // Before the offer is read, which costs time.
+    await this.calls.authorize(participant, 'publish')
     if (legacy.own) throw new ServiceError('CONFLICT', 'this connection publishes already')
     const offer = readPublishOffer(call.sdpOffer, routerOf(legacy))
     const options = publicationOf(call)
@@ -157,8 +159,11 @@ export class LegacyMedia {
     sdp: string,
     legacy: LegacyParticipant,
   ): Promise<object> {
+    await awaitPlace(participant)
+    // Before the offer is read, which costs time.
+    await this.calls.authorize(participant, 'replaceMedia')
     const offer = readPublishOffer(sdp, routerOf(legacy))
-    const { epoch } = await placeOf(participant)
+    const { epoch } = requirePlace(participant)
     const transport =
       own.epoch === epoch
         ? await this.#replaceMedia(participant, own, offer)
@@ -172,7 +177,6 @@ export class LegacyMedia {
     { streamId }: OwnStream,
     { tracks, dtlsParameters }: PublishOffer,
   ): Promise<TransportOptions> {
-    await this.calls.authorize(participant, 'replaceMedia')
     const placed = { ...participant, place: requirePlace(participant) }
     return transportOf(await this.streams.replaceMedia(placed, { streamId, tracks, dtlsParameters }))
   }
@@ -224,9 +228,8 @@ function requirePlace({ place }: JoinedParticipant): RoomPlace {
   return place
 }
 
-/** The place of the media, when there is one again. */
-async function placeOf(participant: JoinedParticipant): Promise<RoomPlace> {
+/** Until the media has a place again. */
+async function awaitPlace(participant: JoinedParticipant): Promise<void> {
   const startedAt = performance.now()
   while (!participant.place && performance.now() - startedAt < PLACE_TIMEOUT_MS) await sleep(PLACE_POLL_MS)
-  return requirePlace(participant)
 }

@@ -246,6 +246,10 @@ describe('the answer', () => {
 
 describe('a refused offer', () => {
   const audio = offerOf('chromium-audio')
+  const linesOf = (count: number, line: (index: number) => string): string =>
+    Array.from({ length: count }, (_, index) => `${line(index)}\r\n`).join('')
+  const codecs = linesOf(200, (index) => `a=rtpmap:${index} a/1`)
+  const feedback = (count: number): string => linesOf(count, () => 'a=rtcp-fb:* a')
   it.each<[string, string, RegExp]>([
     ['is no SDP', 'hello', /^sdpOffer: it has no media sections$/],
     ['has two sections of a kind', audio + audio.slice(audio.indexOf('m=')), /several sections of a kind/],
@@ -256,6 +260,9 @@ describe('a refused offer', () => {
     ['has no fingerprint', audio.replace('a=fingerprint', 'a=x'), /no valid a=fingerprint/],
     ['waits for the handshake', audio.replace('actpass', 'passive'), /a=setup:passive is not supported/],
     ['has an unknown fingerprint', audio.replace('sha-256', 'md5'), /no valid a=fingerprint/],
+    ['has too many codecs with too much feedback', audio + codecs + feedback(1_700), /208 rtp, more than 128/],
+    ['has too much feedback', audio + feedback(600), /601 rtcpFb, more than 512/],
+    ['has too many lines', audio + codecs + feedback(2_000), /more than 2048 lines/],
     ['has an invalid header extension', audio.replace('a=extmap:4 ', 'a=extmap:0 '), /the audio section is not valid/],
   ])('says that it %s', (_, sdp, reason) => {
     const [code, message] = refusal(sdp)

@@ -10,6 +10,20 @@ export interface ReadSdp {
   sections: readonly MediaSection[]
 }
 
+/** Several times what browsers send. Parsing costs more with each line, and each feedback for all codecs with each codec. */
+const MOST_LINES = 2_048
+/** Of a section. There are 128 payload types. */
+const MOST_OF = {
+  rtp: 128,
+  fmtp: 128,
+  rtcpFb: 512,
+  ext: 64,
+  ssrcs: 128,
+  ssrcGroups: 64,
+  rids: 64,
+  candidates: 256,
+} as const satisfies Partial<Record<keyof MediaDescription, number>>
+
 /** @param name the parameter, for messages */
 export const invalidSdp = (name: string, reason: string, cause?: unknown): ServiceError =>
   new ServiceError('INVALID', `${name}: ${reason}`, { cause })
@@ -42,6 +56,9 @@ export const isRefused = ({ port, bundleOnly, direction }: MediaSection): boolea
   (port === 0 && bundleOnly === undefined) || direction === 'inactive'
 
 function parsed(name: string, text: string): SessionDescription {
+  if (text.split(/\r\n|\r|\n/, MOST_LINES + 1).length > MOST_LINES) {
+    throw invalidSdp(name, `it has more than ${MOST_LINES} lines`)
+  }
   try {
     return parse(text)
   } catch (error) {
@@ -55,6 +72,14 @@ function mediaSection(name: string, section: MediaDescription, index: number): M
     throw invalidSdp(name, `section ${index} is for ${type}, not for audio or video`)
   }
   if (mid === undefined) throw invalidSdp(name, `section ${index} has no a=mid`)
+  requireBounded(name, section, index)
   const fmtp = section.fmtp.map(({ config, ...of }) => ({ ...of, config: asText(config) }))
   return { ...section, type, mid: asText(mid), fmtp }
+}
+
+function requireBounded(name: string, section: MediaDescription, index: number): void {
+  for (const [list, most] of Object.entries(MOST_OF)) {
+    const { length } = section[list as keyof typeof MOST_OF] ?? []
+    if (length > most) throw invalidSdp(name, `section ${index} has ${length} ${list}, more than ${most}`)
+  }
 }

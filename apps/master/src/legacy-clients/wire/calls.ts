@@ -13,10 +13,12 @@ const number = z.union([
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined)
 
 const MOST_TEXT = 262_144
+/** More than ten times what browsers send. */
+const MOST_SDP = 65_536
 const MOST_LABEL = 512
 const id = z.string().min(1).max(512)
 const text = z.string().max(MOST_TEXT)
-const sdp = z.string().min(1).max(MOST_TEXT)
+const sdp = z.string().min(1).max(MOST_SDP)
 const Nothing = z.object({})
 
 /** JSON as text; some clients send the object itself. */
