@@ -1,12 +1,15 @@
 // deploy/compose.yaml, with the secrets that deploy/compose/new-env.sh writes.
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { parseYaml } from '@redocly/openapi-core'
 import { loadMasterConfig, loadNodeConfig, PROPERTIES } from '../../libs/config/dist/index.js'
+import { findNatsServer, freePorts } from '../../libs/local-stack/dist/index.js'
 import { readConfig } from '../../apps/playground/dist/server/config.js'
 import { composeAuthorization } from '../generate/nats.mjs'
 
@@ -143,4 +146,30 @@ test('the users of the bus are those in the configuration of nats-server, with p
   }
   const others = { clusterUsers: () => ({}), natsAuthorization: () => ['password: "$OTHER"'] }
   assert.throws(() => composeAuthorization(others), /NATS_MASTER_PASSWORD/)
+})
+
+/** The addresses on which the server listens for clients with these arguments, on other ports than its own. */
+async function natsAddresses(args, env) {
+  const [port, monitorPort] = (await freePorts(2)).map(String)
+  const own = args.map(
+    (arg) => ({ '/etc/nats/nats.conf': join(FOLDER, 'compose/nats.conf'), 8222: monitorPort })[arg] ?? arg,
+  )
+  const server = spawn(findNatsServer(process.env), [...own, '--port', port], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const addresses = []
+  for await (const line of createInterface(server.stderr)) {
+    const [, address] = /Listening for client connections on (.+):\d+/.exec(line) ?? []
+    if (address) addresses.push(address)
+    if (line.includes('Server is ready')) server.kill('SIGTERM')
+  }
+  if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
+  return addresses
+}
+
+test('nats-server listens on loopback by its configuration, and for other containers in its container', async (t) => {
+  const { env } = newEnvironment(t, '203.0.113.7')
+  assert.deepEqual(await natsAddresses(['--config', '/etc/nats/nats.conf'], env), ['127.0.0.1'])
+  assert.deepEqual(await natsAddresses(compose.services.nats.command, env), ['0.0.0.0'])
 })
