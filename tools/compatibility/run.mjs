@@ -2,7 +2,7 @@
 //   node tools/compatibility/run.mjs [--previous <tag or commit>] [--build-folder <folder>] [--tsc <path>]
 // Without --previous: the last tag before this commit. This version must be compiled and bundled.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -14,8 +14,14 @@ const { startStack, until } = await library('testing')
 const { values } = parseArgs({
   options: { previous: { type: 'string' }, 'build-folder': { type: 'string' }, tsc: { type: 'string' } },
 })
-const lastTag = () => execFileSync('git', ['describe', '--tags', '--abbrev=0', 'HEAD^'], { encoding: 'utf8' }).trim()
+/** Empty without one. */
+const lastTag = () =>
+  spawnSync('git', ['describe', '--tags', '--abbrev=0', 'HEAD^'], { encoding: 'utf8' }).stdout.trim()
 const previous = values.previous ?? lastTag()
+if (!previous) {
+  console.error('no tag before this commit: name the former version by --previous <tag or commit>')
+  process.exit(64)
+}
 const parent = values['build-folder'] ?? mkdtempSync(join(tmpdir(), 'versions-'))
 
 let failures = 0
