@@ -89,7 +89,7 @@ test('the compose file mounts existing files, pins its images, and opens ports o
   for (const [name, { image, ports, volumes, ...rest }] of Object.entries(readYaml('compose.yaml').services)) {
     assert.match(image, /:v?\d+\.\d+\.\d+$/, name)
     assert.equal(rest.read_only, true)
-    for (const port of ports) assert.ok(port.startsWith('${BIND:-127.0.0.1}:'), port)
+    for (const port of ports) assert.ok(port.startsWith('${OBSERVABILITY_BIND:-127.0.0.1}:'), port)
     for (const file of volumes.map((volume) => volume.split(':')[0]).filter((path) => path.startsWith('./')))
       assert.ok(existsSync(join(DEPLOY, file)), file)
   }
