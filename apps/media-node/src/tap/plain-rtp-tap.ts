@@ -94,6 +94,11 @@ export class PlainRtpTap {
     return this.sources.some((track) => !this.stream.forwardedTracks.includes(track))
   }
 
+  /** Whether the key frames of its video cannot be requested. */
+  get hasRareKeyFrames(): boolean {
+    return this.sources.some(({ catchUp }) => catchUp !== undefined)
+  }
+
   /** Whether the publisher has muted the track. */
   isPaused(kind: types.MediaKind): boolean {
     return this.legs.some(({ track, consumer }) => track.kind === kind && consumer.producerPaused)

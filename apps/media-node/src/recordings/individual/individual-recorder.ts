@@ -34,6 +34,8 @@ class IndividualRecorder implements Recorder, RoomObserver {
   readonly #receivers = new Map<Stream, () => void>()
   /** Streams that wait for their next attempt after a failure. */
   readonly #waiting = new Set<Stream>()
+  /** Interrupts the next file of a stream, which waits for its first picture. */
+  readonly #interrupts = new Map<Stream, () => void>()
   readonly #stopping = new AbortController()
   /** Whether the recording goes on without a stream that fails. */
   #mayFail: boolean
@@ -138,6 +140,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
   /** Opens or closes the stream's file as needed; serialised per stream. */
   #update(stream: Stream): Promise<void> {
     this.#receive(stream)
+    this.#interrupts.get(stream)?.()
     const task = this.#steps.run(stream.id, () => this.#step(stream))
     const settled = task.catch(() => undefined).finally(() => this.#pending.delete(settled))
     this.#pending.add(settled)
@@ -159,8 +162,8 @@ class IndividualRecorder implements Recorder, RoomObserver {
     if (current?.failure !== undefined) return this.#failed(stream, current, current.failure)
     const { kinds: now } = wanted
     if (now.length > 0 && this.#waiting.has(stream)) return
-    const isVideoMissing = current?.lacksVideo && now.includes('video')
-    if (current && now.length > 0 && (current.isReplaced || isVideoMissing)) return this.#reopen(stream, current, now)
+    if (current?.isReplaced && now.length > 0) return this.#reopen(stream, current, now)
+    if (current?.lacksVideo && now.includes('video')) return this.#addVideo(stream, current, now)
     if (current && wanted.keep(current.kinds)) return
     if (current) await this.#close(stream, current)
     // Closing takes time: the tracks may have changed meanwhile.
@@ -184,21 +187,36 @@ class IndividualRecorder implements Recorder, RoomObserver {
     this.#retryLater(stream, `the recording of stream ${stream.id}: ${failure}`)
   }
 
-  /** Other tracks are forwarded, or pictures arrive. The former tracks flow on, so that no media is missing between. */
+  /** Other tracks are forwarded. The former ones flow for a while, so that no media is missing between the files. */
   async #reopen(stream: Stream, former: StreamFile, kinds: readonly types.MediaKind[]): Promise<void> {
     await this.#open(stream, kinds)
     await this.#close(stream, former)
   }
 
-  async #open(stream: Stream, kinds: readonly types.MediaKind[]): Promise<void> {
+  /** Pictures arrive. The next one that can begin a file may be seconds away: the former file has the audio until then. */
+  async #addVideo(stream: Stream, former: StreamFile, kinds: readonly types.MediaKind[]): Promise<void> {
+    const { promise: interrupted, resolve } = Promise.withResolvers<void>()
+    this.#interrupts.set(stream, resolve)
+    try {
+      await this.#open(stream, kinds, interrupted)
+    } finally {
+      this.#interrupts.delete(stream)
+    }
+    if (this.#files.get(stream) !== former) await this.#close(stream, former)
+  }
+
+  async #open(stream: Stream, kinds: readonly types.MediaKind[], interrupted?: Promise<void>): Promise<void> {
     const { folder, clock } = this.context
     const count = this.#counts.get(stream.id) ?? 0
     this.#counts.set(stream.id, count + 1)
     const name = count === 0 ? stream.id : `${stream.id}-${count}`
-    const onEvent = (): void => this.#updateInBackground(stream)
-    const events = { onFailed: onEvent, onVideoMissing: onEvent }
+    const onFailed = (): void => this.#updateInBackground(stream)
+    const onVideoMissing = (): void => {
+      if (!this.#interrupts.has(stream)) this.#updateInBackground(stream)
+    }
     try {
-      const file = await StreamFile.open({ stream, kinds, folder, clock, name, ...events })
+      const file = await StreamFile.open({ stream, kinds, folder, clock, name, interrupted, onFailed, onVideoMissing })
+      if (!file) return
       this.#files.set(stream, file)
       this.#reportFiles()
     } catch (error) {

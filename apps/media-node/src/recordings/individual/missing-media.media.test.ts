@@ -19,6 +19,7 @@ let stack: MediaStack
 let room: Room
 let folder: string
 let clip: string
+let rareKeyFrames: string
 let recorder: Recorder
 let ends: (string | undefined)[]
 let cameras: Camera[]
@@ -28,6 +29,7 @@ beforeAll(async () => {
   await stack.join(ROOM, 'someone', { videoCodec: 'VP8' })
   room = stack.service.rooms.get(ROOM)
   clip = await makeClip(await mkdtemp(join(tmpdir(), 'missing-media-')))
+  rareKeyFrames = await makeClip(join(clip, '..'), 'VP8', { seconds: 6, hasRareKeyFrames: true })
 })
 afterEach(async () => {
   await recorder.stop()
@@ -58,6 +60,12 @@ const growsTo = (name: string, bytes: number): Promise<unknown> =>
     PATIENCE_MS,
   )
 
+const exists = (name: string): Promise<boolean> =>
+  stat(join(folder, name)).then(
+    () => true,
+    () => false,
+  )
+
 it('a stream whose video has no picture is recorded with its audio, and with both once a picture arrives', async () => {
   await recording({ str_A: {}, str_B: { sends: ['audio'] } })
   await recorder.start()
@@ -77,6 +85,37 @@ it('a stream whose video has no picture is recorded with its audio, and with bot
   const probed = await Promise.all([one!, next!].map(({ name }) => probe(join(folder, name))))
   expect(probed.map(({ codecs }) => codecs)).toEqual([['opus'], ['opus', 'vp8']])
   expect(Math.abs(probed[0]!.duration - (one!.endedAt - one!.startedAt) / 1_000)).toBeLessThan(0.5)
+}, 60_000)
+
+it('a stream with rare key frames gets its picture with a later file, and the stream of a copied camera with its first', async () => {
+  const rare = { clip: rareKeyFrames }
+  const streams = { str_A: { ...rare, sends: ['audio'] }, str_B: { ...rare, sends: ['audio'] } } as const
+  await recording({ ...streams, str_C: { ...rare, isCopied: true } })
+  const [one, other, copied] = cameras
+  // The next key frame is 6 s away.
+  await until('the picture of the copied camera', async () => {
+    const stats = await copied!.stream.track('video')!.producer.getStats()
+    return stats.some(({ packetCount }) => packetCount > 10)
+  })
+  const started = recorder.start()
+  await growsTo('str_A.webm', 4_000)
+  one!.sendPicture()
+  await started
+  await growsTo('str_A-1.webm', 10_000)
+  other!.sendPicture()
+  await until('another file waits for its picture', () => exists('str_B-1.webm.sdp'))
+  const files = await recorder.stop()
+  expect(ends).toEqual([])
+  expect(files.map(({ name, hasAudio, hasVideo }) => [name, hasAudio, hasVideo]).toSorted()).toEqual([
+    ['str_A-1.webm', true, true],
+    ['str_A.webm', true, false],
+    ['str_B.webm', true, false],
+    ['str_C.webm', true, true],
+  ])
+  const [former, next] = ['str_A.webm', 'str_A-1.webm'].map((name) => files.find((file) => file.name === name)!)
+  // Nothing is missing between them.
+  expect(next!.startedAt).toBeLessThan(former!.endedAt)
+  expect((await probe(join(folder, 'str_A-1.webm'))).codecs).toEqual(['opus', 'vp8'])
 }, 60_000)
 
 it('a part that continues a recording starts without the streams that send nothing or can not be tapped', async () => {

@@ -18,8 +18,12 @@ const PORT_IN_USE = /address already in use/i
 const OPEN_MS = 10_000
 const UNSEEN_OPEN_MS = 500
 const POLL_MS = 10
-/** How long audio waits for the first picture. */
+/** How long the audio of a first file waits for the first picture. */
 const FIRST_PICTURE_MS = 1_000
+/** A picture that arrives later than this after the audio is left out. */
+const LEFT_OUT_AFTER_S = 3
+/** The same for videos whose key frames cannot be requested. */
+const LEFT_OUT_AFTER_RARE_S = 10
 /** The interval of samples, and of key frame requests until a key frame arrives. */
 const SAMPLE_MS = 1_000
 
@@ -40,13 +44,15 @@ const MAX_HEADER_BYTES = 64 * 1024
 
 /**
  * Copies without transcoding. One cluster per second, which does not wait for a silent track. The timeout for packets is
- * a day instead of 10 s: the recorder itself decides when a stream has failed. A picture that does not arrive within 3 s
- * of audio is left out: without `-map` ffmpeg selects no video of unknown size, with which no file could begin.
+ * a day instead of 10 s: the recorder itself decides when a stream has failed. Without `-map` ffmpeg selects no video
+ * whose size is still unknown after the analysis, with which no file could begin.
  */
-const INPUT = (
-  '-hide_banner -loglevel error -nostdin -y -protocol_whitelist file,udp,rtp -localaddr 127.0.0.1 -listen_timeout 86400 ' +
-  '-analyzeduration 3000000 -probesize 10000000 -fpsprobesize 0 -max_delay 200000 -buffer_size 2000000 -i'
-).split(' ')
+const inputOf = ({ hasRareKeyFrames }: PlainRtpTap): string[] =>
+  (
+    '-hide_banner -loglevel error -nostdin -y -protocol_whitelist file,udp,rtp -localaddr 127.0.0.1 ' +
+    `-listen_timeout 86400 -analyzeduration ${hasRareKeyFrames ? LEFT_OUT_AFTER_RARE_S : LEFT_OUT_AFTER_S}000000 ` +
+    '-probesize 10000000 -fpsprobesize 0 -max_delay 200000 -buffer_size 2000000 -i'
+  ).split(' ')
 const OUTPUT = '-c copy -flush_packets 1 -cluster_time_limit 1000 -max_interleave_delta 500000'.split(' ')
 
 interface StreamFileOptions {
@@ -56,6 +62,8 @@ interface StreamFileOptions {
   /** Without an extension. */
   name: string
   clock: Pick<ReferenceClock, 'now'>
+  /** Audio waits for the first picture until this resolves, and then there is no file. By default it waits 1 s. */
+  interrupted?: Promise<void> | undefined
   /** Called when the program exits without having been stopped. */
   onFailed: () => void
   /** Called each second while `lacksVideo`. */
@@ -93,8 +101,8 @@ export class StreamFile {
     void program.exited.then(({ failure }) => this.#exited(failure))
   }
 
-  /** Starts recording; the file has bytes once the stream has sent enough. */
-  static async open(options: StreamFileOptions): Promise<StreamFile> {
+  /** Starts recording; the file has bytes once the stream has sent enough. Undefined if it was interrupted before. */
+  static async open(options: StreamFileOptions): Promise<StreamFile | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       const tap = await PlainRtpTap.open(options.stream, options.kinds)
       const ports = tap.tracks.map(() => allocatePorts())
@@ -103,13 +111,13 @@ export class StreamFile {
       const failure = await opened(program, ports)
       if (failure === undefined) {
         const file = new StreamFile(options, tap, ports, program, path)
-        return await file.#begin().then(
-          () => file,
-          async (error: unknown) => {
-            await file.close()
-            throw error
-          },
-        )
+        let isBegun = false
+        try {
+          isBegun = await file.#begin()
+          return isBegun ? file : undefined
+        } finally {
+          if (!isBegun) await file.close()
+        }
       }
       tap.close()
       await program.stop()
@@ -211,9 +219,9 @@ export class StreamFile {
 
   /**
    * Starts both tracks at the first picture: until the first sender reports, up to a second later, ffmpeg assumes that
-   * the first packets of both tracks are simultaneous. The wait for the picture has a timeout.
+   * the first packets of both tracks are simultaneous. Resolves with false if it was interrupted before.
    */
-  async #begin(): Promise<void> {
+  async #begin(): Promise<boolean> {
     const { tap, ports } = this
     const portsOf = (kind: types.MediaKind): RtpPorts | undefined =>
       ports[tap.tracks.findIndex((track) => track.kind === kind)]
@@ -226,9 +234,19 @@ export class StreamFile {
     })
     const [video, audio] = [portsOf('video'), portsOf('audio')]
     if (video) await tap.start({ video })
-    if (!audio) return
-    if (video) await Promise.race([firstPicture.promise, sleep(FIRST_PICTURE_MS)])
+    if (!audio) return true
+    if (video && !(await this.#untilPicture(firstPicture.promise))) return false
     await tap.start({ audio })
+    return true
+  }
+
+  /** Resolves with whether the audio may begin. */
+  async #untilPicture(picture: Promise<void>): Promise<boolean> {
+    const { interrupted, stream } = this.options
+    await Promise.race([picture, interrupted ?? sleep(FIRST_PICTURE_MS)])
+    if (!interrupted) return true
+    if (this.#failure === undefined) return this.#videoBegun
+    throw new ServiceError('LAUNCH_FAILED', `stream ${stream.id} can not be recorded: ${this.#failure}`)
   }
 
   /** Dates the last packet to now if packets have arrived since the last sample; exact at the end of a stream. */
@@ -292,7 +310,7 @@ async function recordTo(path: string, tap: PlainRtpTap, ports: readonly RtpPorts
   })
   try {
     await writeFile(sdpPath(path), sdpOf(tracks))
-    return new ChildProgram({ command: 'ffmpeg', args: [...INPUT, sdpPath(path), ...OUTPUT, path] })
+    return new ChildProgram({ command: 'ffmpeg', args: [...inputOf(tap), sdpPath(path), ...OUTPUT, path] })
   } catch (error) {
     tap.close()
     ports.forEach(releasePorts)
