@@ -74,6 +74,7 @@ describe('POST connection', () => {
       customIceServers: [
         { url: 'stun:stun.example.org:3478' },
         { url: 'turn:turn.example.org?transport=tcp', username: 'u', credential: 'c' },
+        { url: 'turns:turn.example.org', staticAuthSecret: 's' },
       ],
     }
     const answer = await stack.rest('POST', '/sessions/room/connection', properties)
@@ -114,6 +115,16 @@ describe('POST connection', () => {
       'TURN without credential',
       { customIceServers: [{ url: 'turn:x', username: 'u' }] },
       'customIceServers.0.credential',
+    ],
+    [
+      'TURN with a secret and a username',
+      { customIceServers: [{ url: 'turn:x', username: 'u', staticAuthSecret: 's' }] },
+      'customIceServers.0.staticAuthSecret',
+    ],
+    [
+      'STUN with a secret',
+      { customIceServers: [{ url: 'stun:x', staticAuthSecret: 's' }] },
+      'customIceServers.0.staticAuthSecret',
     ],
     ['camera without URI', { type: 'IPCAM' }, 'rtspUri'],
     ['camera with a wrong URI', { type: 'IPCAM', rtspUri: 'concat:a|b' }, 'rtspUri'],

@@ -1,6 +1,6 @@
 import {
   type DtlsParameters,
-  type IceServerView,
+  type ClientIceServer,
   type MediaKind,
   type PublishedTrack,
   type RtpCapabilities,
@@ -54,7 +54,7 @@ export interface Offer {
   readonly dtlsParameters?: DtlsParameters
 }
 
-const fromServer = ({ url, username, credential }: IceServerView): RTCIceServer => ({
+const fromServer = ({ url, username, credential }: ClientIceServer): RTCIceServer => ({
   urls: url,
   ...(username !== undefined && { username }),
   ...(credential !== undefined && { credential }),
@@ -64,7 +64,7 @@ const fromServer = ({ url, username, credential }: IceServerView): RTCIceServer 
 export const chooseIceServers = (
   own: RTCIceServer[] | undefined,
   configured: RTCIceServer[] | undefined,
-  server: IceServerView[],
+  server: ClientIceServer[],
 ): RTCIceServer[] => own ?? configured ?? server.map(fromServer)
 
 /** The transport parameters of the media node that the server selected. */
@@ -93,7 +93,7 @@ interface TransportEntry {
 /** Both media transports of a participant on one media node, made with mediasoup-client. */
 export class MediaEngine {
   /** The server's latest list. */
-  #iceServers: IceServerView[]
+  #iceServers: ClientIceServer[]
   #sendDtls: DtlsParameters | undefined
   #recvDtls: DtlsParameters | undefined
   /** The request that sends `#recvDtls` to the server. */

@@ -35,24 +35,39 @@ const HOST = String.raw`(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-
 const PORT = String.raw`(?::(?:[1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5]))?`
 const ICE_URL = new RegExp(String.raw`^(?:stuns?:${HOST}${PORT}|turns?:${HOST}${PORT}(?:\?transport=(?:udp|tcp))?)$`)
 
+interface IceAccess {
+  url: string
+  username?: string | undefined
+  credential?: string | undefined
+  staticAuthSecret?: string | undefined
+}
+
+/** The members that are wrong, with the reason. */
+function iceFaults({ url, username, credential, staticAuthSecret }: IceAccess): [keyof IceAccess, string][] {
+  const isTurn = url.startsWith('turn')
+  const given = { username, credential }
+  const names = ['username', 'credential'] as const
+  if (staticAuthSecret === undefined)
+    return names.flatMap((name) => (isTurn && given[name] === undefined ? [[name, 'is mandatory for TURN']] : []))
+  if (!isTurn) return [['staticAuthSecret', 'is for TURN only']]
+  const isDouble = names.some((name) => given[name] !== undefined)
+  return isDouble ? [['staticAuthSecret', 'replaces username and credential: set one or the other']] : []
+}
+
 export const IceServer = z
   .object({
     url: z
       .string()
       .regex(ICE_URL, 'must be a stun:, stuns:, turn: or turns: URL')
       .describe('A `stun:`, `stuns:`, `turn:` or `turns:` URL'),
-    username: optional(text(1024).min(1)).describe('Mandatory for TURN'),
-    credential: optional(text(1024).min(1)).describe('Mandatory for TURN'),
+    username: optional(text(1024).min(1)).describe('Mandatory for TURN without `staticAuthSecret`'),
+    credential: optional(text(1024).min(1)).describe('Mandatory for TURN without `staticAuthSecret`'),
+    staticAuthSecret: optional(text(1024).min(1)).describe(
+      'Only for TURN, instead of `username` and `credential`: each client gets its own, derived from this secret',
+    ),
   })
-  .superRefine(({ url, username, credential }, context) => {
-    const isTurn = url.startsWith('turn')
-    for (const [field, value] of [
-      ['username', username],
-      ['credential', credential],
-    ] as const) {
-      if (isTurn && value === undefined)
-        context.addIssue({ code: 'custom', path: [field], message: 'is mandatory for TURN' })
-    }
+  .superRefine((server, context) => {
+    for (const [field, message] of iceFaults(server)) context.addIssue({ code: 'custom', path: [field], message })
   })
 export type IceServer = z.output<typeof IceServer>
 
@@ -61,6 +76,10 @@ export const IceServerView = z.object({
   url: z.string().describe('URL of the STUN or TURN server'),
   username: z.string().optional().describe('User name, for TURN'),
   credential: z.string().optional().describe('Password, for TURN'),
+  staticAuthSecret: z
+    .string()
+    .optional()
+    .describe('Secret that the TURN server shares with the service, instead of `username` and `credential`'),
 })
 export type IceServerView = z.infer<typeof IceServerView>
 
@@ -91,7 +110,7 @@ export const CreateConnectionBody = z
       'Bandwidth limits that override the global properties. Only for WEBRTC',
     ),
     customIceServers: withDefault(z.array(IceServer).max(16), []).describe(
-      'Replace the STUN and TURN servers of the service. Only for WEBRTC',
+      'Replace the STUN and TURN servers of the service. TURN needs `username` and `credential`, or `staticAuthSecret`, which clients do not get: each gets credentials that expire after `TURN_CREDENTIALS_TTL`. Only for WEBRTC',
     ),
     rtspUri: optional(CameraUri).describe(
       'Address of the camera: an rtsp, rtsps, http, https or file URI; mandatory for IPCAM',

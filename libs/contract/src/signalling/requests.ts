@@ -34,12 +34,16 @@ const dimensions = z
   .max(64)
   .regex(/^\{"width":\d{1,5},"height":\d{1,5}\}$/, 'must be the JSON text {"width":W,"height":H}')
 
+/** The shared secret of a TURN server stays with the service. */
+export const ClientIceServer = IceServerView.omit({ staticAuthSecret: true })
+export type ClientIceServer = z.infer<typeof ClientIceServer>
+
 /** Everything a client needs to send and receive at the session's node; `mediaEpoch` of the snapshot is its epoch. */
 const media = {
   routerRtpCapabilities: RtpCapabilities,
   sendTransport: TransportOptions,
   recvTransport: TransportOptions,
-  iceServers: z.array(IceServerView),
+  iceServers: z.array(ClientIceServer),
   snapshot: SessionSnapshot,
 }
 
@@ -137,7 +141,7 @@ export const SIGNALLING_METHODS = {
   /** New credentials, because those from joining may have expired. */
   restartIce: [
     z.object({ direction: TransportDirection }),
-    z.object({ iceParameters: IceParameters, iceServers: z.array(IceServerView).optional() }),
+    z.object({ iceParameters: IceParameters, iceServers: z.array(ClientIceServer).optional() }),
   ],
   publish: [
     z.object({

@@ -1,6 +1,6 @@
 import type {
   ConnectionInfo,
-  IceServer,
+  ClientIceServer,
   MediaOptions,
   NotificationParams,
   SessionSnapshot,
@@ -72,14 +72,14 @@ interface Joined {
   role: string
   record: boolean
   simulcast: boolean
-  iceServers: readonly IceServer[]
+  iceServers: readonly ClientIceServer[]
   recordings: SessionSnapshot['recordings']
   others: readonly ParticipantView[]
   /** What the library presents when it reconnects. */
   reconnectKey: string
   sdkVersion: string | undefined
   /** Used without any ICE server: the library would choose public servers of third parties. */
-  ownIceServer: IceServer
+  ownIceServer: ClientIceServer
 }
 
 /** The result of `joinRoom`. */
@@ -108,7 +108,7 @@ export function joinResult(joined: Joined): object {
 }
 
 /** The members with which libraries before 2.25 build their list of ICE servers. */
-function turnView(iceServers: readonly IceServer[]): object {
+function turnView(iceServers: readonly ClientIceServer[]): object {
   const turn = iceServers.find(({ url }) => /^turns?:/.test(url))
   const { ip = '', port } = /^turns?:(?<ip>\[[^\]]+\]|[^:?]+)(?::(?<port>\d+))?/.exec(turn?.url ?? '')?.groups ?? {}
   return {

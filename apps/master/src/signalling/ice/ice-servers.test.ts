@@ -51,13 +51,18 @@ describe('iceServersFor', () => {
 
 describe('expiring TURN credentials', () => {
   it.each([
-    ['the own TURN server', OWN],
+    ['the own TURN server', [], OWN],
     [
       'a configured server with a secret',
+      [],
       { SERVICE_WEBRTC_ICE_SERVERS: '["url=turn:a.example,staticAuthSecret=hush"]' },
     ],
-  ])('of %s have a new user name with the expiry each time, and do not contain the secret', (_, env) => {
-    const [first, again] = [1, 2].map(() => iceServersFor([], config({ ...env, TURN_CREDENTIALS_TTL: '300' }), NOW)[0])
+    ['a server of the connection with a secret', [{ url: 'turn:b.example', staticAuthSecret: 'hush' }], OWN],
+  ])('of %s have a new user name with the expiry each time, and do not contain the secret', (_, custom, env) => {
+    const [first, again] = [1, 2].map(
+      () => iceServersFor(custom, config({ ...env, TURN_CREDENTIALS_TTL: '300' }), NOW)[0],
+    )
+    expect(Object.keys(first ?? {})).toEqual(['url', 'username', 'credential'])
     expect(first?.username).toMatch(/^1700000300:[A-Za-z0-9]{8}$/)
     expect(first?.credential).toBe(turnCredential(first?.username ?? '', 'hush'))
     expect(again?.username).not.toBe(first?.username)

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import type { IceServer } from '@session-service/contract'
+import type { ClientIceServer, IceServer } from '@session-service/contract'
 import type { MasterConfig } from '../../platform/config/configuration.module.js'
 import { newTurnUsername, turnCredential } from './turn-credentials.js'
 
@@ -12,12 +12,12 @@ type IceConfig = Pick<
  * The ICE servers of one client: those of its connection, else the configured ones, else the service's own TURN server.
  * Clients get no shared secret but a user name and a credential that expire.
  */
-export function iceServersFor(custom: readonly IceServer[], config: IceConfig, now: number): IceServer[] {
-  if (custom.length > 0) return [...custom]
+export function iceServersFor(custom: readonly IceServer[], config: IceConfig, now: number): ClientIceServer[] {
   const username = newTurnUsername(now + config.TURN_CREDENTIALS_TTL * 1000)
   const access = (secret: string) => ({ username, credential: turnCredential(username, secret) })
-  if (config.SERVICE_WEBRTC_ICE_SERVERS.length > 0) {
-    return config.SERVICE_WEBRTC_ICE_SERVERS.map(({ staticAuthSecret, ...server }) =>
+  const given = custom.length > 0 ? custom : config.SERVICE_WEBRTC_ICE_SERVERS
+  if (given.length > 0) {
+    return given.map(({ staticAuthSecret, ...server }) =>
       staticAuthSecret === undefined ? server : { url: server.url, ...access(staticAuthSecret) },
     )
   }
