@@ -88,10 +88,13 @@ describe('a publisher on a phone that opens one camera at a time', () => {
     opened.set(deviceId, track)
     return track as unknown as MediaStreamTrack
   }
-  const publish = async (isOpened = true): Promise<void> => {
+  const create = async (isOpened = true): Promise<void> => {
     publisher = new Publisher([{ track: await open('front'), opened: isOpened }], {}, testbed.clock)
-    await testbed.participant.publish(publisher)
     requested = []
+  }
+  const publish = async (isOpened = true): Promise<void> => {
+    await create(isOpened)
+    await testbed.participant.publish(publisher)
   }
   const shown = (): unknown => publisher.mediaStream.getTracks()
   const live = (): string[] => [...opened].filter(([, { readyState }]) => readyState === 'live').map(([id]) => id)
@@ -155,6 +158,30 @@ describe('a publisher on a phone that opens one camera at a time', () => {
     await Promise.all(['rear', 'wide'].map((each) => publisher.useDevice('video', each)))
     expect(shown()).toEqual([opened.get('wide')])
     expect(live()).toEqual(['wide'])
+  })
+
+  it('publishes the other camera when it is published during the switch', async () => {
+    await create()
+    let published: Promise<unknown> | undefined
+    onRequest = () => {
+      if (requested.length === 2) published = testbed.participant.publish(publisher)
+    }
+    await publisher.useDevice('video', 'rear')
+    await published
+    expect(testbed.engines[0]?.offered.flat().map(({ track }) => track)).toEqual([opened.get('rear')])
+    expect(shown()).toEqual([opened.get('rear')])
+    expect(live()).toEqual(['rear'])
+  })
+
+  it('keeps its camera when the application selects another one while it is being published', async () => {
+    await create()
+    testbed.server.answer('publish', () => 'silence')
+    const published = testbed.participant.publish(publisher).catch(() => {})
+    await until('the request', () => testbed.server.calls('publish').length > 0)
+    await expect(publisher.useDevice('video', 'rear')).rejects.toMatchObject({ code: 'DEVICE_IN_USE' })
+    expect(live()).toEqual(['front'])
+    testbed.participant.end('disconnect')
+    await published
   })
 
   it('leaves no camera open when it ends during the switch', async () => {

@@ -130,6 +130,8 @@ export class Publisher extends StreamManager<PublisherEvents> {
 
   /** @internal Publishes. Rejects with the server's error; the caller may then try again. */
   async publish(context: SessionContext): Promise<Stream> {
+    // During a switch the former camera may have ended before the next one is open.
+    await Promise.all(Object.values(this.#switched))
     if (this.#state !== 'ready') throw new ServiceError('CONFLICT', `publish: the publisher is already ${this.#state}`)
     this.#state = 'publishing'
     this.#context = context
@@ -186,7 +188,9 @@ export class Publisher extends StreamManager<PublisherEvents> {
     try {
       return await this.#replace(await this.#capture(kind, deviceId))
     } catch (error) {
-      const former = isInUse(error) && !this.#options.screen ? this.#tracks.stopOpened(kind) : undefined
+      // While it is published, its track cannot be replaced.
+      const canStop = isInUse(error) && !this.#options.screen && this.#state !== 'publishing'
+      const former = canStop ? this.#tracks.stopOpened(kind) : undefined
       if (!former) throw error
       try {
         return await this.#replace(await this.#capture(kind, deviceId))
