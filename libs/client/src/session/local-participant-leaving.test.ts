@@ -39,12 +39,47 @@ describe('a leaving participant', () => {
 it.each([
   ['connectionCreated', ['connectionCreated con_own']],
   ['streamCreated', ['connectionCreated con_own', 'connectionCreated con_b', 'streamCreated str_b']],
+  [
+    'recordingStarted',
+    ['connectionCreated con_own', 'connectionCreated con_b', 'streamCreated str_b', 'recordingStarted rec_a'],
+  ],
 ])('a participant who leaves in a listener of %s while it joins gets no later event', async (name, before) => {
-  const recordings = [{ id: 'rec_a', name: 'a' }]
+  const recordings = ['a', 'b'].map((each) => ({ id: `rec_${each}`, name: each }))
   const testbed = await ParticipantTestbed.join({ recordings }, {}, 0, (emitted, participant) => {
     if (emitted === name) void participant.leave()
   })
   expect(testbed.eventsWhileJoining).toEqual([...before, 'sessionDisconnected disconnect'])
   await until('no timer is left', () => testbed.clock.pending === 0)
+  await testbed.stop()
+})
+
+it.each([
+  ['reconnected', ['reconnecting', 'reconnected']],
+  ['connectionDestroyed', ['reconnecting', 'reconnected', 'connectionDestroyed con_b disconnect']],
+  [
+    'recordingStopped',
+    [
+      'reconnecting',
+      'reconnected',
+      'connectionDestroyed con_b disconnect',
+      'recordingStopped rec_a recordingStoppedByServer',
+    ],
+  ],
+])('a participant who leaves in a listener of %s after a lost socket gets no later event', async (name, before) => {
+  const recordingOf = (each: string) => ({ id: `rec_${each}`, name: each })
+  const testbed = await ParticipantTestbed.join(
+    { streams: [], recordings: [recordingOf('a')] },
+    {},
+    0,
+    (emitted, participant) => {
+      if (emitted === name) void participant.leave()
+    },
+  )
+  const { connections } = testbed.snapshot
+  testbed.snapshot = { ...testbed.snapshot, connections: connections.slice(0, 1), recordings: [recordingOf('b')] }
+  testbed.server.last.terminate()
+  await testbed.waitForEvent('sessionDisconnected disconnect')
+  await testbed.passUntil('no timer is left', () => testbed.clock.pending === 0)
+  expect(testbed.log).toEqual([...before, 'sessionDisconnected disconnect'])
   await testbed.stop()
 })

@@ -52,7 +52,8 @@ export class LocalParticipant implements SessionContext {
   readonly roster: Roster
   readonly pendingStreams = new PendingStreams()
   readonly receiverLimits = new Map<string, number>()
-  readonly recordings = new Recordings((name, event) => this.#options.emit(name, event))
+  /** A listener may end the session, which then emits no later event. */
+  readonly recordings = new Recordings((name, event) => this.state !== 'disconnected' && this.#options.emit(name, event))
   readonly speechToText: SpeechToText
   readonly #filters = new Filters(this)
   readonly media: MediaConnection
@@ -179,9 +180,9 @@ export class LocalParticipant implements SessionContext {
     this.#stopPageListener = onPageHide(() => (this.experience.stop(), this.signalling.notifyLeave()))
     this.#options.emit('connectionCreated', { connection: this.roster.own })
     this.#rosterEvents.emitAll(this.roster.applySnapshot(this.joined.snapshot))
+    this.recordings.applySnapshot(this.joined.snapshot.recordings)
     // A listener may have ended the session.
     if (this.state === 'disconnected') return
-    this.recordings.applySnapshot(this.joined.snapshot.recordings)
     this.signalling.start()
     this.experience.start()
     // Runs after the requests that the application sends now, because creating transports takes as long as an answer.
