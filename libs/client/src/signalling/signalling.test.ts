@@ -344,20 +344,35 @@ describe('Signalling', () => {
     })
   })
 
+  /** The server closes the socket; returns the delay until the client has resumed for the `count`th time, s. */
+  const closeForAbuse = async (count: number): Promise<number> => {
+    const closedAt = clock.now()
+    server.last.close(CLOSE_CODE.abuse)
+    await until('reconnecting', () => log.filter((entry) => entry === 'reconnecting').length === count)
+    await passUntil('resumed', () => log.filter((entry) => entry === 'resumed').length === count, 250)
+    return Math.floor((clock.now() - closedAt) / 1_000)
+  }
+
   it('resumes after growing delays when the server closes each socket because of too many calls', async () => {
     const delays: number[] = []
-    for (let count = 1; count <= 5; count++) {
-      const closedAt = clock.now()
-      server.last.close(CLOSE_CODE.abuse)
-      await until('reconnecting', () => log.filter((entry) => entry === 'reconnecting').length === count)
-      await passUntil('resumed', () => log.filter((entry) => entry === 'resumed').length === count, 250)
-      delays.push(Math.floor((clock.now() - closedAt) / 1_000))
-    }
+    for (let count = 1; count <= 5; count++) delays.push(await closeForAbuse(count))
     expect(delays).toEqual([1, 2, 4, 8, 8])
     cut()
     const cutAt = clock.now()
     await passUntil('resumed', () => log.filter((entry) => entry === 'resumed').length === 6)
     expect(clock.now() - cutAt).toBeLessThan(1_000)
+  })
+
+  it('resumes after the first delay again when the socket before was open for a minute', async () => {
+    server.answer('unpublish', () => done)
+    expect([await closeForAbuse(1), await closeForAbuse(2)]).toEqual([1, 2])
+    const resumedAt = clock.now()
+    while (clock.now() - resumedAt < 60_000) {
+      clock.pass(3_000)
+      await signalling.call('unpublish', unpublish)
+    }
+    expect(await closeForAbuse(3)).toBe(1)
+    expect(await closeForAbuse(4)).toBe(2)
   })
 
   it('moves to another server without an event when the server drains', async () => {

@@ -49,6 +49,8 @@ export const SIGNALLING_TIMEOUTS = {
 } as const
 
 const NORMAL = 1000
+/** A socket that lived for this long ends a row of sockets that the server closed because of too many calls, ms. */
+const ABUSE_FORGOTTEN_MS = 60_000
 
 /** Idempotent methods, which the client sends again when the socket closed before the answer. */
 const IDEMPOTENT: ReadonlySet<SignallingMethod> = new Set([
@@ -85,6 +87,7 @@ export class Signalling {
   #stopLiveness = (): void => {}
   /** The sockets in a row that the server closed because of too many calls. */
   #abuses = 0
+  #socketSince: number
   readonly #delay: InterruptibleDelay
   readonly #calls: CallQueue<RpcSocket>
   readonly #receivedSignals = new RecentIds(SIGNALLING_LIMITS.missedSignals.count)
@@ -101,6 +104,7 @@ export class Signalling {
     this.#delay = new InterruptibleDelay(clock)
     this.#calls = new CallQueue(clock, this.#delay, () => this.#ready.promise)
     this.#socket = socket
+    this.#socketSince = clock.now()
     this.#ready.resolve(socket)
   }
 
@@ -186,6 +190,7 @@ export class Signalling {
 
   #use(socket: RpcSocket): void {
     this.#socket = socket
+    this.#socketSince = this.#clock.now()
     this.#startLiveness(socket)
     socket.listen(
       (notification, signalId) => this.#notificationReceived(notification, signalId),
@@ -228,7 +233,8 @@ export class Signalling {
   #socketClosed(socket: RpcSocket, code: number): void {
     if (socket !== this.#socket || this.#state !== 'up') return
     if (isFinalClose(code)) return this.#giveUp()
-    this.#abuses = code === CLOSE_CODE.abuse ? this.#abuses + 1 : 0
+    const before = this.#clock.now() - this.#socketSince < ABUSE_FORGOTTEN_MS ? this.#abuses : 0
+    this.#abuses = code === CLOSE_CODE.abuse ? before + 1 : 0
     this.#reconnect(abuseDelay(this.#abuses))
   }
 
