@@ -46,6 +46,18 @@ export class FilteredStream {
     former?.retire()
   }
 
+  /** Resolves when the filter is ready: the one that continues it, each time its input is replaced while it starts. */
+  async started(filter: StreamFilter, ready = filter.ready): Promise<StreamFilter> {
+    try {
+      await ready
+      return filter
+    } catch (error) {
+      const continued = this.find(filter.filterId)
+      if (!continued || continued === filter) throw error
+      return this.started(continued)
+    }
+  }
+
   /** Forwards the published tracks again. @throws ServiceError NOT_FOUND */
   remove(filterId: string): void {
     this.filter(filterId)

@@ -92,7 +92,9 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     params,
     ...call
   }: NodeCommandCall<'execFilterMethod'>): Answer<'execFilterMethod'> {
-    await this.#filtered(this.#stream(call)).filter(filterId).execMethod(method, params)
+    const filtered = this.#filtered(this.#stream(call))
+    const filter = await filtered.started(filtered.filter(filterId))
+    await filter.execMethod(method, params)
     return {}
   }
 
@@ -106,15 +108,10 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     if (!program) throw new ServiceError('DISABLED', 'the media node cannot apply filters: it has no media processor')
     const filtered = this.#filtered(stream)
     const present = filtered.find(filter.filterId)
-    if (present) return present.ready
+    if (present) return void (await filtered.started(present))
     const opened = this.#open(program, stream, filter)
     this.#streams.set(stream, filtered)
-    await filtered.apply(opened).catch((error: unknown) => {
-      // Its input was replaced while it started.
-      const continued = filtered.find(filter.filterId)
-      if (!continued || continued === opened) throw error
-      return continued.ready
-    })
+    await filtered.started(opened, filtered.apply(opened))
   }
 
   /** @throws ServiceError INVALID or NO_CAPACITY */

@@ -85,19 +85,28 @@ it('a filter of replaced tracks stays in force: receivers never see the new pict
   expect(testbed.reported('filterEnded')).toEqual([])
 })
 
-it('a filter whose input is replaced while it starts comes into force, and can be removed', async () => {
+it('a filter whose input is replaced twice while it starts comes into force, and can be changed and removed', async () => {
   const publisher = await testbed.publish({ video: 'color=white:size=320x180:rate=25' })
   const { stream } = publisher
   const options = { image: await pngOf('red'), x: 0, y: 0, width: 0.5, height: 0.5 }
   const filter = testbed.filter('ImageOverlayFilter', options)
   const applying = testbed.filters.applyFilter({ ...testbed.ref(stream), filter })
   await until('the program runs', () => testbed.processors().length > 0)
-  await publisher.replaceMedia({ video: 'color=lime:size=320x180:rate=25' })
-  testbed.filters.inputReplaced(stream)
+  const call = { ...testbed.ref(stream), filterId: filter.filterId }
+  const changing = testbed.filters.execFilterMethod({
+    ...call,
+    method: 'setImage',
+    params: { image: await pngOf('blue') },
+  })
+  for (const colour of ['red', 'lime']) {
+    await publisher.replaceMedia({ video: `color=${colour}:size=320x180:rate=25` })
+    testbed.filters.inputReplaced(stream)
+  }
   await applying
+  await changing
   const viewer = await testbed.view(stream)
-  await viewer.shows('300 030', [0.2, 0.2], [0.8, 0.8])
-  await testbed.filters.removeFilter({ ...testbed.ref(stream), filterId: filter.filterId })
+  await viewer.shows('003 030', [0.2, 0.2], [0.8, 0.8])
+  await testbed.filters.removeFilter(call)
   await viewer.shows('030 030', [0.2, 0.2], [0.8, 0.8])
   expect(testbed.reported('filterEnded')).toEqual([])
 })
