@@ -137,6 +137,7 @@ describe('captions of a client of version 2', () => {
 
 describe('captions of a client of version 2 whose media is lost', () => {
   const subscriptions = () => testbed.node.callsOf('subscribeToSpeechToText')
+  const speakersOf = (calls: object[]) => calls.map((call) => 'publisherId' in call && call.publisherId)
   const refuseNext = (reason: ServiceError): void => {
     testbed.node.onCommand = (command) => {
       if (command !== 'subscribeToSpeechToText') return
@@ -148,7 +149,6 @@ describe('captions of a client of version 2 whose media is lost', () => {
   it('go on when the media of the client and of the speaker is back, unless the client has ended them', async () => {
     const { id, roomId, viewer, speaker } = await meeting()
     const other = await testbed.joinNatively(id)
-    const speakersOf = (calls: object[]) => calls.map((call) => 'publisherId' in call && call.publisherId)
     for (const { id: connectionId } of [speaker, other])
       await viewer.client.call('subscribeToSpeechToText', { connectionId, lang: 'en-US' })
     // The speaker is not back yet.
@@ -181,6 +181,33 @@ describe('captions of a client of version 2 whose media is lost', () => {
     expect(await viewer.client.call(unsubscribe, { connectionId: speaker.id })).toEqual({})
     resolve()
     await viewer.client.close()
+  })
+
+  it('go on for the speakers that were heard at another master since, unless the client has ended them', async () => {
+    const met = await meeting()
+    const { id, roomId, viewer, speaker, first } = met
+    const other = await testbed.joinNatively(id)
+    const { streamId } = await other.client.request('publish', { tracks: [SILENT_TRACK] })
+    for (const { id: connectionId } of [speaker, other])
+      await viewer.client.call('subscribeToSpeechToText', { connectionId, lang: 'en-US' })
+    viewer.client.cut()
+    const client = await testbed.open(id, 0)
+    await client.call('connect', { sessionId: viewer.result.sessionId, reconnect: true })
+    const speak = async (event: RoomEvent, nth: number): Promise<void> => {
+      testbed.node.sendEvent(roomId, event)
+      await client.notified('speechToTextMessage', nth)
+    }
+    const otherSpeech = speech({ ...met, speaker: other }, streamId, 'recognized')
+    await speak(otherSpeech, 0)
+    await client.call('unsubscribeFromSpeechToText', { connectionId: other.id })
+    // It was on its way.
+    await speak(otherSpeech, 1)
+    await speak(speech(met, first, 'recognized'), 2)
+    await testbed.node.loseRoom(roomId, 1)
+    const repeated = () => subscriptions().slice(2)
+    await until('the other subscription is repeated', () => speakersOf(repeated()).includes(speaker.id))
+    expect(repeated()).toMatchObject([{ publisherId: speaker.id, connectionId: viewer.id, lang: 'en-US' }])
+    await client.close()
   })
 
   it('are repeated for a new socket, which may have missed their end', async () => {

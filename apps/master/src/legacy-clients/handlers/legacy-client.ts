@@ -91,6 +91,8 @@ export class LegacyParticipant {
   mayHaveLostOwn = false
   /** The languages of the captions that it receives, by the connections of the speakers. */
   readonly captions = new Map<string, string>()
+  /** The speakers whose captions it has ended: texts that were on their way do not bring them back. */
+  readonly #endedCaptions = new Set<string>()
   readonly renewals = new LegacyRenewals()
   /** The ends of its own streams. */
   readonly #ownEnds = new Unconfirmed<NotificationParams<'streamDestroyed'>>()
@@ -157,6 +159,7 @@ export class LegacyParticipant {
       return this.onMedia({ kind: 'returned', streamId: params.streamId })
     if (method === 'speechToTextDisconnected' && this.captions.get(params.connectionId) === params.lang)
       this.captions.delete(params.connectionId)
+    if (method === 'speechToTextMessage') this.#captionReceived(params)
     if (method !== 'streamDestroyed') return
     this.subscriptions.delete(params.streamId)
     this.offers.forget(params.streamId)
@@ -175,6 +178,23 @@ export class LegacyParticipant {
       ...(this.own ? [] : ends.flatMap((end) => this.roster.unpublished(end, end.reason))),
       ...this.roster.repair(snapshot, this.awaitsStreams, (streamId) => this.subscriptions.has(streamId)),
     ]
+  }
+
+  captionsBegun(connectionId: string, lang: string): void {
+    this.#endedCaptions.delete(connectionId)
+    this.captions.set(connectionId, lang)
+  }
+
+  /** Returns whether it received them, as far as is known here. */
+  captionsEnded(connectionId: string): boolean {
+    this.#endedCaptions.add(connectionId)
+    return this.captions.delete(connectionId)
+  }
+
+  /** It may have subscribed at another master. */
+  #captionReceived({ connectionId, lang }: NotificationParams<'speechToTextMessage'>): void {
+    if (this.captions.has(connectionId) || this.#endedCaptions.has(connectionId)) return
+    this.captions.set(connectionId, lang)
   }
 
   /** The client has sent a ping. */

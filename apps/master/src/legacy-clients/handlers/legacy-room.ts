@@ -70,15 +70,15 @@ export class LegacyRoom {
     execFilterMethod: (participant, call) => this.calls.call('execFilterMethod', participant, call),
     addFilterEventListener: (participant, call) => this.calls.call('addFilterEventListener', participant, call),
     removeFilterEventListener: (participant, call) => this.calls.call('removeFilterEventListener', participant, call),
-    subscribeToSpeechToText: async (participant, { connectionId: wireId, lang }, { roster, captions }) => {
-      const connectionId = roster.participantOf(wireId)
+    subscribeToSpeechToText: async (participant, { connectionId: wireId, lang }, legacy) => {
+      const connectionId = legacy.roster.participantOf(wireId)
       await this.calls.call('subscribeToSpeechToText', participant, { connectionId, lang })
-      captions.set(connectionId, lang)
+      legacy.captionsBegun(connectionId, lang)
     },
-    unsubscribeFromSpeechToText: async (participant, { connectionId: wireId }, { roster, captions }) => {
-      const connectionId = roster.participantOf(wireId)
+    unsubscribeFromSpeechToText: async (participant, { connectionId: wireId }, legacy) => {
+      const connectionId = legacy.roster.participantOf(wireId)
       const unsubscribe = () => this.calls.call('unsubscribeFromSpeechToText', participant, { connectionId })
-      if (captions.delete(connectionId)) await endIfPresent(participant, unsubscribe)
+      if (legacy.captionsEnded(connectionId)) await endIfPresent(participant, unsubscribe)
       else await unsubscribe()
     },
   }
