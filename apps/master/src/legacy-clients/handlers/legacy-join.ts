@@ -18,11 +18,10 @@ import { LegacyCaptions } from './legacy-captions.js'
 import { type LegacyClient, legacyFrame, LegacyParticipant, LOST_EPOCH } from './legacy-client.js'
 import { LegacyMediaRecovery } from './legacy-media-recovery.js'
 import { LegacyParticipants } from './legacy-participants.js'
+import { wasUnheard } from './unheard.js'
 
 /** The library gives up after 10 s, and would leave a participant behind that it does not know of. */
 const JOIN_TIMEOUT_MS = 8_000
-/** The library closes a socket so when a pong is missing. */
-const CLOSED_FOR_RECONNECTION = 4104
 /** The library gets credentials once, for all of its peer connections: at least as long as a session may last, s. */
 const TURN_TTL_S = 7 * 24 * 3_600
 
@@ -179,10 +178,6 @@ function requireNew(socket: ClientSocket, client: LegacyClient): void {
   if (socket.participant || client.isJoining) throw new ServiceError('CONFLICT', 'this socket has joined already')
   if (!socket.isOpen) throw new ServiceError('UNAVAILABLE', 'the socket is closed')
 }
-
-/** Whether a former socket may have lost frames. A socket with another code was closed by one side, after what it had received. */
-const wasUnheard = (former: ClientSocket | undefined): boolean =>
-  former !== undefined && (former.closeCode === undefined || former.closeCode === CLOSED_FOR_RECONNECTION)
 
 /** The client could not be notified of the end of its stream. */
 function endMissingOwn(socket: ClientSocket, { own, roster }: LegacyParticipant, { streams }: SessionSnapshot): void {

@@ -15,7 +15,7 @@ afterAll(() => {
   server.close()
 })
 
-async function pair(): Promise<{ socket: ClientSocket; received: () => Promise<unknown[]> }> {
+async function pair(): Promise<{ socket: ClientSocket; client: WebSocket; received: () => Promise<unknown[]> }> {
   const accepted = once(server, 'connection')
   const client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`)
   const frames: unknown[] = []
@@ -27,7 +27,7 @@ async function pair(): Promise<{ socket: ClientSocket; received: () => Promise<u
     await once(client, 'close')
     return frames
   }
-  return { socket, received }
+  return { socket, client, received }
 }
 
 const signal = (id: number) => ({ id, params: { type: 'signal', data: `${id}` } })
@@ -61,6 +61,16 @@ describe('ClientSocket', () => {
     expect(socket.read(Buffer.from(text), false)).toBeUndefined()
     const error = { code: -32600, message: expect.stringContaining(named) }
     expect(await received()).toEqual([{ jsonrpc: '2.0', id, error }])
+  })
+
+  it('terminates a socket whose client does not read, and keeps that its frames are lost', async () => {
+    const { socket, client } = await pair()
+    client.pause()
+    const large = JSON.stringify('x'.repeat(1024 * 1024))
+    while (socket.isOpen) socket.write(large)
+    expect(socket.wasTerminated).toBe(true)
+    await socket.ended
+    expect(socket.closeCode).toBe(1006)
   })
 
   it('drops missed signals when resuming fails', async () => {

@@ -67,6 +67,8 @@ export class ClientSocket {
   isPageGone = false
   /** The code with which it was closed. */
   closeCode: number | undefined
+  /** It was terminated, with the frames that were still to be sent. */
+  wasTerminated = false
   #isClosing = false
   /** Notifications that arrived while a snapshot was being read. */
   #held: SharedNotification[] = []
@@ -231,6 +233,7 @@ export class ClientSocket {
   }
 
   terminate(): void {
+    this.wasTerminated = true
     this.socket.terminate()
   }
 
