@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { ServiceError } from '@session-service/contract'
 import { budgetMs, loopLagMs, memoryOf, ServiceApi, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
+import { Client } from 'pg'
 import { RecordingTestbed, TEST_MS } from '../fixtures/recording-testbed.js'
 import { FakeMediaNode } from '../fixtures/fake-media-node.js'
 
@@ -154,6 +155,30 @@ describe('a recording', () => {
     const { status, body } = await freeEdition.request('POST', `/recordings/stop/${id}`)
     expect([status, body]).toEqual([200, expect.objectContaining({ status: 'ready', url: expect.any(String) })])
     expect(body).not.toHaveProperty('mediaNode')
+  })
+
+  it('is ready when the ce edition answers its stop, also when a read fails meanwhile', async () => {
+    const { id } = await testbed.createActiveSession()
+    await testbed.start(id)
+    testbed.node.ignoresStop = true
+    const answer = freeEdition.request('POST', `/recordings/stop/${id}`)
+    await testbed.becomes(id, 'stopped')
+    const locker = new Client(testbed.stack.postgres.url)
+    await locker.connect()
+    try {
+      await locker.query('BEGIN; LOCK TABLE recording IN ACCESS EXCLUSIVE MODE')
+      await until('a read of the recording fails', async () => {
+        const { rowCount } = await locker.query(
+          `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+           WHERE wait_event_type = 'Lock' AND query LIKE 'SELECT "RecordingEntity".%'`,
+        )
+        return rowCount !== 0
+      })
+    } finally {
+      await locker.end()
+    }
+    await testbed.node.failRecorder(testbed.partOf(id))
+    expect(await answer).toMatchObject({ status: 200, body: { id, status: 'ready' } })
   })
 
   it('contains every connection in the ce edition, which ignores record: false', async () => {

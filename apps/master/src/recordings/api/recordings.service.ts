@@ -140,7 +140,9 @@ export class RecordingsService {
       const row = await this.queries.find(stopped.id)
       return row?.status === 'stopped' ? undefined : (row ?? stopped)
     }
-    return (await poll(probe, { everyMs: FILE_POLL_MS, timeoutMs: FILE_TIMEOUT_MS })) ?? stopped
+    // The recording is stopped: after an error, the client would repeat the stop and get CONFLICT.
+    const patient = (): Promise<RecordingRow | undefined> => probe().catch(() => undefined)
+    return (await poll(patient, { everyMs: FILE_POLL_MS, timeoutMs: FILE_TIMEOUT_MS })) ?? stopped
   }
 
   async #require(id: string): Promise<RecordingRow> {
