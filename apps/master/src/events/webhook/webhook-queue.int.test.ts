@@ -181,6 +181,18 @@ it('a master that is late changes nothing of events that another master has clai
   expect((await claim()).map(({ id }) => id)).toEqual([first, second])
 })
 
+it('a master that is late claims no next events of a session that another master posts', async () => {
+  await database.query('DELETE FROM outbox')
+  const ids = [await record('room'), await record('room'), await record('room')]
+  const [late] = await queue.claim('oldest', 10, 0)
+  const [current] = await claim()
+  expect([late?.id, current?.id]).toEqual([ids[0], ids[0]])
+  expect(await queue.deliveredAndClaimNext(late!, 60_000)).toEqual([])
+  const next = await queue.deliveredAndClaimNext(current!, 60_000)
+  expect(next.map(({ id }) => id)).toEqual(ids.slice(1))
+  await database.query('DELETE FROM outbox')
+})
+
 it('the delivery of an event claims none of a session that another master claims at the same moment', async () => {
   await database.query('DELETE FROM outbox')
   const [delivered, claimed, last] = [await record('room'), await record('room'), await record('room')]

@@ -105,19 +105,30 @@ export class WebhookQueueRepository {
     return deliveries.map((delivery) => next.get(delivery) ?? [])
   }
 
-  /** Waits for the locks of the next events: another master that claims one of them at the same moment posts the session. */
+  /**
+   * Waits for the locks of the next events: another master that claims one of them at the same moment posts the session.
+   * So does one that has claimed the delivered event since the lease ended.
+   */
   #deleteAndClaimNext(positions: number[], continued: readonly Delivery[]): Promise<ClaimedEvent[]> {
     return rows<ClaimedEvent>(
       this.dataSource,
-      `WITH delivered AS (DELETE FROM outbox WHERE position = ANY($1)),
+      `WITH delivered AS (DELETE FROM outbox WHERE position = ANY($1) RETURNING position, next_attempt_at),
        next AS MATERIALIZED (
          SELECT h.position, bool_and(${IS_DUE}) OVER (PARTITION BY h.session_key ORDER BY h.position) AS is_due
-         FROM unnest($3::text[]) AS k(session_key) CROSS JOIN LATERAL (
+         FROM unnest($3::text[], $4::bigint[], $5::timestamptz[]) AS k(session_key, position, lease_end)
+         CROSS JOIN LATERAL (
            SELECT ${HEAD} FROM outbox o WHERE ${PENDING} AND o.session_key = k.session_key AND o.position <> ALL($1)
+             AND NOT EXISTS (SELECT 1 FROM delivered d WHERE d.position = k.position AND d.next_attempt_at <> k.lease_end)
            ORDER BY o.position LIMIT ${MOST_OF_SESSION} FOR UPDATE) h)
        UPDATE outbox o SET next_attempt_at = ${LEASE_END}
        FROM next h WHERE o.position = h.position AND h.is_due RETURNING ${CLAIMED_COLUMNS}`,
-      [positions, continued[0]?.leaseMs, continued.map(({ event }) => event.sessionKey)],
+      [
+        positions,
+        continued[0]?.leaseMs,
+        continued.map(({ event }) => event.sessionKey),
+        continued.map(({ event }) => event.position),
+        continued.map(({ event }) => event.leaseEnd),
+      ],
     )
   }
 
