@@ -1,5 +1,5 @@
 {{/*
-Annotations that keep WebSockets open, by controller. Traefik has no timeout of an upgraded connection; its entry points
+Annotations that keep WebSockets and long requests open, by controller. Traefik has no timeout of an upgraded connection; its entry points
 may need respondingTimeouts.readTimeout=0 in its own configuration (docs/deploy/kubernetes.md).
 */}}
 {{- define "session-service.ingressAnnotations" -}}
@@ -12,8 +12,10 @@ may need respondingTimeouts.readTimeout=0 in its own configuration (docs/deploy/
 {{- else if eq .Values.ingress.controller "haproxy" -}}
 {{/* The two controllers of that name. */}}
 {{- $_ := set $annotations "haproxy.org/timeout-tunnel" (printf "%ds" $timeout) -}}
+{{- $_ := set $annotations "haproxy.org/timeout-server" (printf "%ds" $timeout) -}}
 {{- $_ := set $annotations "haproxy.org/forwarded-for" "true" -}}
 {{- $_ := set $annotations "haproxy-ingress.github.io/timeout-tunnel" (printf "%ds" $timeout) -}}
+{{- $_ := set $annotations "haproxy-ingress.github.io/timeout-server" (printf "%ds" $timeout) -}}
 {{- else if eq .Values.ingress.controller "traefik" -}}
 {{- $_ := set $annotations "traefik.ingress.kubernetes.io/router.entrypoints" (ternary "websecure" "web" .Values.ingress.tls.enabled) -}}
 {{- if .Values.ingress.tls.enabled -}}

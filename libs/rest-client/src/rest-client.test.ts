@@ -59,6 +59,14 @@ describe('RestClient', () => {
     await expect(impatient.loadLanguageModel(model, { timeoutMs: 20 })).rejects.toBeInstanceOf(NoAnswerError)
   })
 
+  it('waits longer for the end of a recording than the time limit of the client, unless the call has its own', async () => {
+    const gone = { status: 404, delayMs: 200 }
+    const { client } = await service(gone, gone)
+    const impatient = client({ timeoutMs: 20 })
+    await expect(impatient.stopRecording('take')).rejects.toBeInstanceOf(RestError)
+    await expect(impatient.stopRecording('take', { timeoutMs: 20 })).rejects.toBeInstanceOf(NoAnswerError)
+  })
+
   it('sends path, query, body and credentials', async () => {
     const { requests, client } = await service(
       { status: 200, body: { numberOfElements: 0, content: [] } },

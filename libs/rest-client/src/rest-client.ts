@@ -4,6 +4,8 @@ import { type RestClientOptions, Transport } from './transport.js'
 
 /** The service answers a load within 70 s. */
 const LOAD_TIMEOUT_MS = 75_000
+/** The ce edition answers a stop with the finished file, within ten minutes. */
+const STOP_TIMEOUT_MS = 610_000
 
 type Result<O extends Operation> = Promise<ResultOf<O>>
 /** Makes the compiler check that every operation has a method. */
@@ -67,7 +69,7 @@ export class RestClient implements Complete {
     return call(this.transport, 'startRecording', { body, ...options })
   }
   stopRecording(recordingId: string, options?: CallOptions): Result<'stopRecording'> {
-    return call(this.transport, 'stopRecording', { path: { recordingId }, ...options })
+    return call(this.transport, 'stopRecording', { path: { recordingId }, timeoutMs: STOP_TIMEOUT_MS, ...options })
   }
   getRecording(recordingId: string, options?: CallOptions): Result<'getRecording'> {
     return call(this.transport, 'getRecording', { path: { recordingId }, ...options })
