@@ -41,6 +41,16 @@ describe('drivenNode', () => {
   })
 
   it.each([
+    ['and the time to finish its recordings', [{ name: 'MEDIA_NODE_RECORDING_FINISH_TIMEOUT', value: '3600' }], 14_490],
+    ['with an environment without that time', [{ name: 'MEDIA_NODE_WORKERS', value: '2' }, { name: 'SECRET' }], 18_090],
+    ['unless the time to finish is longer', [{ name: 'MEDIA_NODE_RECORDING_FINISH_TIMEOUT', value: '18120' }], 0],
+  ])('drains for the grace period of its pod without 30 s %s', (_, env, seconds) => {
+    const { pod, ...others } = watched(annotated)
+    const withEnv = { ...pod, spec: { ...pod.spec, containers: [{}, { env }] } }
+    expect(drivenNode({ pod: Pod.parse(withEnv), ...others }, 'v1', 0).drainMs).toBe(seconds * 1_000)
+  })
+
+  it.each([
     ['another template', 'v2', true],
     ['no template, which was deleted', undefined, false],
   ])('is outdated with %s: %s → %s', (_, hash, expected) => {

@@ -5,8 +5,16 @@ import type { WatchedPod } from './pod-watch.js'
 
 /** A pod that is still there this long after its grace period is removed without its machine, which does not answer, ms. */
 const STUCK_MS = 60_000
-/** A drain ends this much before the grace period of the pod, s. */
-const DRAIN_MARGIN_SECONDS = 30
+/** A drain, and the finish of its recordings, end this much before the grace period of the pod, s. */
+const END_MARGIN_SECONDS = 30
+const FINISH_TIMEOUT = 'MEDIA_NODE_RECORDING_FINISH_TIMEOUT'
+
+/** The grace period of the pod without the time in which its node finishes its recordings after the drain. */
+function drainSeconds({ spec }: WatchedPod['pod']): number {
+  const env = spec.containers.flatMap((container) => container.env ?? [])
+  const finishSeconds = Number(env.find(({ name }) => name === FINISH_TIMEOUT)?.value) || 0
+  return Math.max(0, (spec.terminationGracePeriodSeconds ?? 30) - finishSeconds - END_MARGIN_SECONDS)
+}
 
 /** Whether the machine of a pod does not end it. `now` by `performance.now()`. Pure. */
 export function isStuck({ pod, isDeleted, deletingSince }: WatchedPod, now: number): boolean {
@@ -18,7 +26,6 @@ export function isStuck({ pod, isDeleted, deletingSince }: WatchedPod, now: numb
 export function drivenNode(watched: WatchedPod, currentHash: string | undefined, now: number): DrivenNode {
   const { pod, isDeleted } = watched
   const { annotations, creationTimestamp } = pod.metadata
-  const graceSeconds = pod.spec.terminationGracePeriodSeconds ?? 30
   return {
     id: nodeIdOf(pod),
     name: pod.metadata.name,
@@ -28,6 +35,6 @@ export function drivenNode(watched: WatchedPod, currentHash: string | undefined,
     isStuck: isStuck(watched, now),
     isOutdated: currentHash !== undefined && annotations[TEMPLATE_HASH] !== currentHash,
     createdAt: creationTimestamp ? Date.parse(creationTimestamp) : 0,
-    drainMs: Math.max(0, graceSeconds - DRAIN_MARGIN_SECONDS) * 1_000,
+    drainMs: drainSeconds(pod) * 1_000,
   }
 }

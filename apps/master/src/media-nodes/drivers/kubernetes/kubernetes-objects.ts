@@ -43,8 +43,14 @@ export type Condition = z.output<typeof Condition>
 export const Pod = z.object({
   metadata: Metadata,
   spec: z
-    .object({ nodeName: z.string().nullish(), terminationGracePeriodSeconds: z.number().nullish() })
-    .default({ nodeName: undefined, terminationGracePeriodSeconds: undefined }),
+    .object({
+      nodeName: z.string().nullish(),
+      terminationGracePeriodSeconds: z.number().nullish(),
+      containers: z
+        .array(z.object({ env: z.array(z.object({ name: z.string(), value: z.string().nullish() })).nullish() }))
+        .default([]),
+    })
+    .default({ nodeName: undefined, terminationGracePeriodSeconds: undefined, containers: [] }),
   status: z
     .object({
       phase: z.string().default('Pending'),
