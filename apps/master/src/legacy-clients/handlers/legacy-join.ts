@@ -13,7 +13,7 @@ import { readCall } from '../../signalling/rpc-handlers/read-call.js'
 import type { ClientSocket, JoinedParticipant, RpcId } from '../../signalling/sockets/client-socket.js'
 import { joinResult } from '../translation/views.js'
 import { type LegacyCall, tokenOf } from '../wire/calls.js'
-import { readReconnectKey, writeReconnectKey } from '../wire/reconnect-key.js'
+import { readReconnectKey, unpackCapabilities, writeReconnectKey } from '../wire/reconnect-key.js'
 import { LegacyCaptions } from './legacy-captions.js'
 import { type LegacyClient, legacyFrame, LegacyParticipant, LOST_EPOCH } from './legacy-client.js'
 import { LegacyMediaRecovery } from './legacy-media-recovery.js'
@@ -118,7 +118,7 @@ export class LegacyJoin {
     id: RpcId | undefined,
   ): Promise<void> {
     requireNew(socket, client)
-    const { connectionId, resumeKey, rtpCapabilities } = readReconnectKey(key)
+    const { connectionId, resumeKey, packedCapabilities } = readReconnectKey(key)
     const isUnheard = wasUnheard(this.participants.get(connectionId)?.socket)
     const { snapshot, ...rights } = await this.joins.resume(socket, readCall('resume', { connectionId, resumeKey }))
     const { participant } = socket
@@ -129,7 +129,7 @@ export class LegacyJoin {
     const known = participant.wasHere ? this.participants.get(connectionId) : undefined
     const legacy = this.#add(socket, client, known ?? new LegacyParticipant(connectionId, participant.sessionId))
     if (!known) {
-      legacy.enter(rtpCapabilities, isAbsent ? LOST_EPOCH : snapshot.mediaEpoch)
+      legacy.enter(unpackCapabilities(packedCapabilities), isAbsent ? LOST_EPOCH : snapshot.mediaEpoch)
       // At another master: to notify the client of a known stream again would cost it its media.
       legacy.assume(snapshot)
       legacy.roster.own.enter(rights, snapshot.recordings)

@@ -1,8 +1,8 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { RtpCapabilities } from '@session-service/contract'
 
-/** What a client presents on a new socket. */
-export interface ReconnectKey {
+/** What the key of a client contains. */
+interface ReconnectKey {
   connectionId: string
   resumeKey: string
   /**
@@ -10,6 +10,14 @@ export interface ReconnectKey {
    * it harms its own media alone.
    */
   rtpCapabilities: RtpCapabilities | undefined
+}
+
+/** What a client presents on a new socket. */
+interface PresentedKey {
+  connectionId: string
+  resumeKey: string
+  /** For `unpackCapabilities`, once the resume key has proved to be right: unpacking costs time. */
+  packedCapabilities: string
 }
 
 const LONGEST_KEY = 16_384
@@ -22,12 +30,13 @@ export const writeReconnectKey = ({ connectionId, resumeKey, rtpCapabilities }: 
     rtpCapabilities ? deflateRawSync(JSON.stringify(rtpCapabilities)).toString('base64url') : '',
   ].join('.')
 
-export function readReconnectKey(key: string): ReconnectKey {
-  const [connectionId = '', resumeKey = '', packed = ''] = key.slice(0, LONGEST_KEY).split('.')
-  return { connectionId, resumeKey, rtpCapabilities: packed === '' ? undefined : unpacked(packed) }
+export function readReconnectKey(key: string): PresentedKey {
+  const [connectionId = '', resumeKey = '', packedCapabilities = ''] = key.slice(0, LONGEST_KEY).split('.', 3)
+  return { connectionId, resumeKey, packedCapabilities }
 }
 
-function unpacked(packed: string): RtpCapabilities | undefined {
+export function unpackCapabilities(packed: string): RtpCapabilities | undefined {
+  if (packed === '') return undefined
   try {
     const json = inflateRawSync(Buffer.from(packed, 'base64url'), { maxOutputLength: MOST_JSON_BYTES })
     return RtpCapabilities.safeParse(JSON.parse(json.toString('utf8'))).data
