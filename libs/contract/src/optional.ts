@@ -21,6 +21,16 @@ export const text = (max: number) =>
     .max(max)
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must be well-formed text without NUL')
 
-/** The problems of a failed parse, each with the path of its field. */
-export const describeIssues = (error: z.ZodError): string[] =>
-  error.issues.map(({ path, message }) => (path.length ? `${path.join('.')}: ${message}` : message))
+/** Invalid input can cause thousands of issues, and its names are part of their texts. */
+const MOST_ISSUES = 20
+const MOST_ISSUE_CHARACTERS = 1_000
+
+/** The first problems of a failed parse, each with the path of its field. `within` is the path of the parsed value. */
+export function describeIssues({ issues }: z.ZodError, within: readonly string[] = []): string[] {
+  const described = issues.slice(0, MOST_ISSUES).map(({ path, message }) => {
+    const field = [...within, ...path].join('.')
+    return (field ? `${field}: ${message}` : message).slice(0, MOST_ISSUE_CHARACTERS)
+  })
+  const more = issues.length - described.length
+  return more > 0 ? [...described, `… and ${more} more`] : described
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ServiceError } from '../errors.js'
-import { text } from '../optional.js'
+import { describeIssues, text } from '../optional.js'
 import { type Filter, FILTER_TYPES, type FilterTypeName } from './filter.js'
 import { FilterImage } from './filter-image.js'
 
@@ -142,8 +142,7 @@ const filterTypeOf = (type: string): FilterType | undefined => (isFilterType(typ
 function parse(schema: z.ZodType<Options>, value: Options, field: string): Options {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data
-  const problems = parsed.error.issues.map(({ path, message }) => `${[field, ...path].join('.')}: ${message}`)
-  throw new ServiceError('INVALID', problems.join('; '))
+  throw new ServiceError('INVALID', describeIssues(parsed.error, [field]).join('; '))
 }
 
 /**

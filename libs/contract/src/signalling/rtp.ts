@@ -10,7 +10,16 @@ export type MediaKind = z.infer<typeof MediaKind>
 const u32 = z.number().int().min(0).max(0xffff_ffff)
 const payloadType = z.number().int().min(0).max(127)
 const MimeType = z.string().regex(/^(audio|video)\/[\w.+-]{1,64}$/i)
-const CodecParameters = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+const CodecParameter = z.union([z.string(), z.number(), z.boolean(), z.null()])
+/** Codecs of browsers have fewer than ten parameters. */
+const MOST_PARAMETERS = 64
+/** Their number is checked first: each invalid parameter is an issue. */
+const CodecParameters = z
+  .custom<Record<string, z.infer<typeof CodecParameter>>>(
+    (value) => typeof value !== 'object' || value === null || Object.keys(value).length <= MOST_PARAMETERS,
+    `must have at most ${MOST_PARAMETERS} members`,
+  )
+  .pipe(z.record(z.string(), CodecParameter))
 const RtcpFeedback = z.object({ type: z.string().max(32), parameter: z.string().max(64).optional() })
 
 const RtpEncoding = z.object({

@@ -1,4 +1,5 @@
 import {
+  describeIssues,
   type DtlsParameters,
   type MediaKind,
   OfferedTrack,
@@ -146,8 +147,7 @@ function trackOf({ section, sending }: Match, temporalLayers: TemporalLayers): P
   }
   const read = OfferedTrack.safeParse(track)
   if (read.success) return read.data
-  const reasons = read.error.issues.map(({ path, message }) => `${path.join('.')} ${message}`)
-  throw invalidSdp(NAME, `the ${section.type} section is not valid: ${reasons.join(', ')}`)
+  throw invalidSdp(NAME, `the ${section.type} section is not valid: ${describeIssues(read.error).join('; ')}`)
 }
 
 /** The layers of a simulcast, smallest first, or the one encoding of the section. */
