@@ -1,3 +1,4 @@
+import { SIGNALLING_LIMITS } from '@session-service/contract'
 import { z } from 'zod'
 
 /** Some mobile clients send every parameter as text. */
@@ -46,6 +47,7 @@ function parseJson(value: string): unknown {
 const Message = z.object({
   to: z
     .array(id)
+    .max(SIGNALLING_LIMITS.signalRecipients)
     .nullish()
     .transform((to) => to ?? []),
   data: z

@@ -1,10 +1,11 @@
-import type { ErrorCode, ErrorSubject } from '@session-service/contract'
+import { type ErrorCode, type ErrorSubject, SIGNALLING_LIMITS } from '@session-service/contract'
 import { describe, expect, it } from '@jest/globals'
 import { dimensionsOf, labelOf, LEGACY_CALLS, type LegacyMethod, tokenOf } from './calls.js'
 import { legacyCode } from './errors.js'
 import { legacyNames } from './names.js'
 
 describe('the calls of version 2', () => {
+  const messageTo = (count: number) => ({ message: { to: Array.from({ length: count }, () => 'con_a'), data: '' } })
   it.each<[string, LegacyMethod, object, object | undefined]>([
     [
       'parameters as text',
@@ -27,6 +28,8 @@ describe('the calls of version 2', () => {
       { message: '{"data":{"a":1}}' },
       { message: { to: [], data: '{"a":1}' } },
     ],
+    ['a message to as many as a signal may name', 'sendMessage', messageTo(SIGNALLING_LIMITS.signalRecipients), {}],
+    ['a message to one more', 'sendMessage', messageTo(SIGNALLING_LIMITS.signalRecipients + 1), undefined],
     ['a message that is no JSON', 'sendMessage', { message: '{' }, undefined],
     ['options as JSON text', 'applyFilter', { streamId: 's', type: 't', options: '{"a":1}' }, { options: { a: 1 } }],
     ['options as an object', 'applyFilter', { streamId: 's', type: 't', options: { a: 1 } }, { options: { a: 1 } }],
