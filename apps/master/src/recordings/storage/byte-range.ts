@@ -11,7 +11,7 @@ export interface ByteRange {
 export function requestedRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [, set] = /^\s*bytes\s*=(.*)$/i.exec(header ?? '') ?? []
   if (set === undefined || set.includes(',')) return undefined
-  const [, first = '', last = ''] = /^\s*(\d{0,15})\s*-\s*(\d{0,15})\s*$/.exec(set) ?? []
+  const [, first = '', last = ''] = /^(\d{0,15})\s*-\s*(\d{0,15})$/.exec(set.trim()) ?? []
   if (first === '' && last === '') return 'unsatisfiable'
   const from = first === '' ? Math.max(0, size - Number(last)) : Number(first)
   const to = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1)
