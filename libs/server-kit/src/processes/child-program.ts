@@ -180,10 +180,10 @@ export class ChildProgram {
   }
 }
 
-/** Masks credentials in URLs and values that are named like secrets. */
+/** Masks credentials in URLs and values that are named like secrets. Of a scheme, only the end is read: words may be long. */
 export const redactOutput = (line: string): string =>
   line
-    .replace(/(\w+:\/\/)[^\s/@]+@/g, '$1…@')
+    .replace(/(:\/\/)[^\s/@]+@/g, '$1…@')
     .replace(/\b(token|secret|password|authorization)(["']?\s*[=:]\s*)(bearer\s+)?[^\s&"',;]+/gi, '$1$2…')
 
 const inheritedEnvironment = (): Record<string, string | undefined> =>
