@@ -48,6 +48,8 @@ static void on_pad(GstElement *element, GstPad *pad, gpointer data) {
   (void)element, (void)data;
   GstCaps *caps = gst_pad_get_current_caps(pad);
   const Codec *codec = caps ? codec_of_rtp(structure_of(caps)) : NULL;
+  /* From here on the connection receives media, of which each stream keeps a bounded part. */
+  guard_limit_received(0);
   if (codec) track_found(pad, codec, TRUE);
   else track_discard(pad);
   if (caps) gst_caps_unref(caps);

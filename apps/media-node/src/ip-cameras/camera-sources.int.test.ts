@@ -13,6 +13,8 @@ const BASELINE = 66
 const VIDEO_CLOCK_MS = 90
 /** Of a clip with 15 pictures a second. */
 const PICTURE_STEP = 6_000
+const HEADER = 12
+const EXTENSION_WORDS = 15_000
 /** By which the clock of a camera goes back. */
 const CORRECTION_MS = 300
 const CREDENTIALS = { user: 'ann', password: 'p@ss:w/ö d' }
@@ -75,6 +77,15 @@ afterAll(async () => {
 function open(options: ViewerOptions): Viewer {
   viewer = new Viewer(options)
   return viewer
+}
+
+/** Some of them fill what the program receives before the first stream. */
+function withLongExtension(packet: Buffer): Buffer {
+  const copy = Buffer.from(packet)
+  copy[0] = (copy[0] ?? 0) | 0x10
+  const extension = Buffer.from([0, 0, EXTENSION_WORDS >> 8, EXTENSION_WORDS & 0xff])
+  const words = Buffer.alloc(4 * EXTENSION_WORDS)
+  return Buffer.concat([copy.subarray(0, HEADER), extension, words, copy.subarray(HEADER)])
 }
 
 async function expectPictures(from: Viewer): Promise<void> {
@@ -239,6 +250,14 @@ describe('streams of RTSP cameras', () => {
       expect([report[0], report[1], report.length]).toEqual([0x81, 201, 52])
       expect([report[32], report[33], report.subarray(42, 48).toString()]).toEqual([0x81, 202, 'reader'])
     }
+  })
+
+  it('are read over TCP at a high bit rate where the camera announces sound and sends none', async () => {
+    const server = await serve({}, clips)
+    server.rewrite = (packet, track) => (track === 0 ? withLongExtension(packet) : undefined)
+    const from = open({ uri: server.url('opus') })
+    expect(await from.until('streams')).toMatchObject({ count: 1 })
+    await expectPictures(from)
   })
 
   it('are read over UDP', async () => {
