@@ -52,8 +52,7 @@ export class LocalParticipant implements SessionContext {
   readonly roster: Roster
   readonly pendingStreams = new PendingStreams()
   readonly receiverLimits = new Map<string, number>()
-  /** A listener may end the session, which then emits no later event. */
-  readonly recordings = new Recordings((name, event) => this.state !== 'disconnected' && this.#options.emit(name, event))
+  readonly recordings = new Recordings(this, (name, event) => this.#options.emit(name, event))
   readonly speechToText: SpeechToText
   readonly #filters = new Filters(this)
   readonly media: MediaConnection

@@ -11,7 +11,7 @@ const [first, second] = [
 describe('Recordings from snapshots', () => {
   const after = (...snapshots: (RecordingInfo[] | undefined)[]): { emitted: unknown[]; running: string[] } => {
     const emitted: unknown[] = []
-    const recordings = new Recordings((name, event) => emitted.push([name, event]))
+    const recordings = new Recordings({ state: 'connected' }, (name, event) => emitted.push([name, event]))
     for (const shown of snapshots) recordings.applySnapshot(shown)
     return { emitted, running: [...recordings.running.keys()] }
   }

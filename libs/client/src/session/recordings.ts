@@ -8,8 +8,9 @@ export class Recordings {
   readonly #running = new Map<string, RecordingInfo>()
   readonly #emit: Emit
 
-  constructor(emit: Emit) {
-    this.#emit = emit
+  /** Emits until the session ends, which a listener may cause. */
+  constructor(session: { readonly state: 'connected' | 'reconnecting' | 'disconnected' }, emit: Emit) {
+    this.#emit = (name, event) => session.state !== 'disconnected' && emit(name, event)
   }
 
   get running(): ReadonlyMap<string, RecordingInfo> {

@@ -15,7 +15,7 @@ describe('redactText', () => {
   ])('%s', (text, expected) => expect(redactText(text)).toBe(expected))
 
   it('does not search a long word again from each of its letters, which takes minutes', async () => {
-    const word = 'a'.repeat(300_000)
+    const word = 'a'.repeat(1_000_000)
     expect(redactText(word)).toBe(word)
     // Before the test is over, so that its time limit applies.
     await new Promise(setImmediate)

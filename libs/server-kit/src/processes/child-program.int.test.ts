@@ -138,7 +138,7 @@ describe('redactOutput', () => {
   })
 
   it('does not search a long word again from each of its letters, which takes minutes', async () => {
-    const word = 'a'.repeat(300_000)
+    const word = 'a'.repeat(1_000_000)
     expect(redactOutput(word)).toBe(word)
     // Before the test is over, so that its time limit applies.
     await new Promise(setImmediate)

@@ -52,7 +52,7 @@ async function launch(driver: ProcessDriver, id: string, environmentId?: string)
 /** Leaves the folder of a job that this process, or a dead one of this machine, records. */
 async function leaveJob(recordingId: string, pid: number): Promise<void> {
   const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
-  const since = pid === process.pid ? readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ')[19] : 'gone'
+  const since = pid === process.pid ? readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ')[19] : '1'
   const owner = { host: hostname(), pids: `${bootId} ${readlinkSync('/proc/self/ns/pid')}`, pid, since }
   const delivery = { folder: '/nowhere', proof: { file: 'proof', content: '' }, url: 'http://127.0.0.1:1', token: 'x' }
   const output = { kind: 'INDIVIDUAL', ignoreFailedStreams: false }
