@@ -16,6 +16,9 @@ import {
 const LAST_SENTENCE_S = 5
 const EVERY_MS = 1_000
 const BATCH = 100
+const FORGET_EVERY_MS = 60_000
+/** While masters restart to switch the event on, the leader without it leaves what the others note, s. */
+const FORGET_AFTER_S = 60
 
 const isOn = (config: MasterConfig): boolean =>
   config.SERVICE_PRO_SPEECH_TO_TEXT_TRANSCRIPTS &&
@@ -42,6 +45,21 @@ export class TranscriptReady implements SessionEndHandler {
         [ending.map(({ uniqueSessionId }) => uniqueSessionId)],
       )
     return new Map()
+  }
+
+  /** Deletes what is left from when the event was switched on: it would wait for ever. */
+  @Job({
+    name: 'left transcripts',
+    scope: 'leader',
+    due: 'SELECT 1 FROM ended_transcript',
+    everyMs: (config) => (isOn(config) ? undefined : FORGET_EVERY_MS),
+  })
+  async forget({ assertLeader }: JobRun): Promise<void> {
+    await this.events.transaction(async (manager) => {
+      await assertLeader(manager)
+      const sql = `DELETE FROM ended_transcript WHERE ended_at < clock_timestamp() - $1 * interval '1 second'`
+      await execute(manager, sql, [FORGET_AFTER_S])
+    })
   }
 
   @Job({ name: 'ready transcripts', scope: 'leader', everyMs: (config) => (isOn(config) ? EVERY_MS : undefined) })
