@@ -9,13 +9,14 @@
  *   copy-video                     no video is encoded: one that needs it is an `error` with its `codec`
  *   open <uri> <user> <password> <tcp|udp|auto> <timeout ms> <cache ms>
  *   send <index> <port> <source port> <payload type> <ssrc> <first sequence number> [<ssrc> <first sequence number>...]
+ *   refuse <index>                 the stream is not wanted
  *   burst <index> <layer>          sends the pictures since the last key frame on a lane, and the live ones after them
  *   rest <index> <layer>           ends that
  *   check                          reports the elements of GStreamer that are missing: `checked`
  *   stop
  *
- * `open` leads to a `stream` for each stream of the camera and to `streams` when all are known; each waits for its
- * `send`. `media` follows with its first packet, `waiting` each second before it and `sent` after it. `error` has a
+ * `open` leads to a `stream` for each stream of the camera and to `streams` when all are known, or were waited for long
+ * enough: over RTSP the `stream` of a late one follows. Each waits for its `send` or `refuse`. `media` follows with its first packet, `waiting` each second before it and `sent` after it. `error` has a
  * cause, and ends the program like `ended`. RTP timestamps are those of CLOCK_MONOTONIC: a program that starts again
  * continues them.
  *
@@ -106,6 +107,8 @@ gboolean rtsp_try_udp(void);
 void rtsp_reordered(GstClockTime by);
 gboolean rtsp_is_over_udp(void);
 gboolean rtsp_is_open(void);
+/* The camera has announced a video that can be read. */
+gboolean rtsp_has_video(void);
 
 /* pictures.c: an element that makes pictures of RTP packets with H.264. */
 #define PICTURES "pictures"
@@ -160,6 +163,7 @@ typedef struct {
   } layers[MOST_LAYERS];
 } Output;
 void track_send(gint index, const Output *output);
+void track_refuse(gint index);
 
 typedef struct Sender Sender;
 /* NULL before `send`. */
@@ -214,10 +218,10 @@ void watch_start(gint timeout_ms);
 void watch_progress(void);
 /* A packet of the camera has arrived or was sent. */
 void watch_media(gboolean is_video);
-/* +1 and -1: nothing can arrive while a stream waits for its `send`. */
+/* +1 and -1: nothing can arrive while a stream waits for its `send` or `refuse`. */
 void watch_hold(gint change);
-/* Completes the streams some time after the first one. */
-void watch_streams(void);
+/* The first stream was found: completes the streams some time later. `awaits_video`: it is the sound of a video. */
+void watch_streams(gboolean awaits_video);
 
 /* sender.c: sends RTP packets and sender reports. */
 Sender *sender_new(const Output *output, gint index, gboolean is_video);

@@ -55,6 +55,11 @@ static gboolean send_track(gchar **words, guint count) {
   return TRUE;
 }
 
+static gboolean refuse_track(gchar **words) {
+  track_refuse(atoi(words[1]));
+  return TRUE;
+}
+
 static gboolean change_lane(gchar **words, void (*change)(Sender *, guint)) {
   Sender *sender = track_sender(atoi(words[1]));
   if (sender) change(sender, (guint)atoi(words[2]));
@@ -76,6 +81,7 @@ static void carry_out(gchar **words, guint count) {
   else if (!strcmp(command, "copy-video")) address.copies_video = TRUE;
   else if (!strcmp(command, "open") && count == 7 && !live_pipeline()) open_camera(words);
   else if (!strcmp(command, "send") && count >= 7 && live_pipeline() && send_track(words, count)) return;
+  else if (!strcmp(command, "refuse") && count == 2 && live_pipeline() && refuse_track(words)) return;
   else if (!strcmp(command, "burst") && count == 3 && change_lane(words, sender_burst)) return;
   else if (!strcmp(command, "rest") && count == 3 && change_lane(words, sender_rest)) return;
   else camera_failed("failed", "a command is not known, incomplete or out of place");

@@ -16,6 +16,8 @@
 #define RTCP_SDES 202
 
 static gint wanted_streams, found_streams;
+/* By whether it is the video. */
+static gboolean is_wanted[2];
 static gboolean is_over_udp;
 static GstElement *source, *manager;
 
@@ -23,13 +25,12 @@ static const GstStructure *structure_of(GstCaps *caps) { return gst_caps_get_str
 
 /* The first stream of each kind is set up. */
 static gboolean on_select(GstElement *element, guint number, GstCaps *caps, gpointer data) {
-  static gboolean is_taken[2];
   (void)element, (void)data;
   watch_progress();
-  if (number == 0) is_taken[0] = is_taken[1] = FALSE, wanted_streams = 0;
+  if (number == 0) is_wanted[0] = is_wanted[1] = FALSE, wanted_streams = 0;
   const Codec *codec = codec_of_rtp(structure_of(caps));
-  if (!codec || is_taken[codec->is_video]) return FALSE;
-  is_taken[codec->is_video] = TRUE;
+  if (!codec || is_wanted[codec->is_video]) return FALSE;
+  is_wanted[codec->is_video] = TRUE;
   codec_prepare(codec);
   g_atomic_int_inc(&wanted_streams);
   return TRUE;
@@ -38,6 +39,8 @@ static gboolean on_select(GstElement *element, guint number, GstCaps *caps, gpoi
 gboolean rtsp_is_over_udp(void) { return is_over_udp || !strcmp(camera_address()->transport, "udp"); }
 
 gboolean rtsp_is_open(void) { return source != NULL; }
+
+gboolean rtsp_has_video(void) { return is_wanted[TRUE]; }
 
 /* `rtpjitterbuffer` gives pictures that are later than its latency new times. */
 void rtsp_reordered(GstClockTime by) {

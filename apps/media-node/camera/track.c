@@ -10,6 +10,8 @@
 #define MOST_BACKWARDS 3
 /* So many in order show that the last ones did so for another reason: the camera corrected its clock. */
 #define PICTURES_IN_ORDER 50
+/* Sound that was due earlier than this before its `send` is left out. */
+#define STALE_US G_USEC_PER_SEC
 
 typedef struct {
   gint index;
@@ -23,6 +25,8 @@ typedef struct {
   Sender *sender;
   /* Of a copied track that waits for its time without the queue; NULL: none. */
   Line *line;
+  /* The time of `send`. */
+  gint64 begin_us;
   GstClockTime last_pts;
   /* The largest time that was given to the decoder. */
   GstClockTime newest;
@@ -74,27 +78,29 @@ static gboolean is_taken(gboolean is_video) {
   return FALSE;
 }
 
-static gboolean is_refused(const Track *track) {
-  return track->codec->is_video && !track->is_copied && camera_address()->copies_video;
+static gboolean is_refused(const Codec *codec, gboolean is_copied) {
+  return codec->is_video && !is_copied && camera_address()->copies_video;
 }
 
-static void add(GstPad *pad, const Codec *codec, gboolean is_rtp) {
+static void add(GstPad *pad, const Codec *codec, gboolean is_rtp, gboolean is_copied) {
   Track *track = &tracks[track_count];
   *track = (Track){.index = track_count, .codec = codec, .is_rtp = is_rtp, .pad = gst_object_ref(pad),
-                   .is_copied = can_copy(pad, codec), .last_pts = GST_CLOCK_TIME_NONE, .newest = GST_CLOCK_TIME_NONE};
+                   .is_copied = is_copied, .last_pts = GST_CLOCK_TIME_NONE, .newest = GST_CLOCK_TIME_NONE};
   track->block = gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, hold, track, NULL);
-  if (track_count++ == 0) watch_streams();
+  if (track_count++ == 0) watch_streams(!codec->is_video && rtsp_has_video());
   watch_hold(+1);
   event_report("stream", "\"index\":%d,\"kind\":\"%s\",\"codec\":\"%s\",\"copied\":%s", track->index,
              codec->is_video ? "video" : "audio", codec->name, track->is_copied ? "true" : "false");
-  if (is_refused(track)) camera_video_refused(codec->name);
+  if (is_refused(codec, is_copied)) camera_video_refused(codec->name);
 }
 
-/* The first stream of each kind; none after `streams`. */
+/* The first stream of each kind. After `streams` it is one of RTSP, whose lack does not end the program. */
 void track_found(GstPad *pad, const Codec *codec, gboolean is_rtp) {
+  gboolean is_copied = can_copy(pad, codec);
   g_mutex_lock(&lock);
-  if (is_complete || is_taken(codec->is_video)) track_discard(pad);
-  else add(pad, codec, is_rtp);
+  gboolean is_too_late = is_complete && (!is_rtp || is_refused(codec, is_copied));
+  if (is_too_late || is_taken(codec->is_video)) track_discard(pad);
+  else add(pad, codec, is_rtp, is_copied);
   g_mutex_unlock(&lock);
 }
 
@@ -214,6 +220,12 @@ static void send_copied(GstBuffer *buffer, gpointer data) {
   sender_copy(track->sender, buffer);
 }
 
+/* Sound that waited for the picture of the camera, or for `send`, would be sent all at once. */
+static gboolean is_stale(const Track *track, const GstBuffer *buffer) {
+  gint64 due_us = (gint64)GST_BUFFER_PTS(buffer) / 1000 + timing_delay_us();
+  return !track->codec->is_video && due_us + STALE_US < track->begin_us;
+}
+
 /* From a picture on that has to be encoded, everything takes the way through the queue. */
 static GstPadProbeReturn on_input(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
   (void)pad;
@@ -224,6 +236,7 @@ static GstPadProbeReturn on_input(GstPad *pad, GstPadProbeInfo *info, gpointer d
     return GST_PAD_PROBE_OK;
   }
   watch_media(track->codec->is_video);
+  if (is_stale(track, GST_PAD_PROBE_INFO_BUFFER(info))) return GST_PAD_PROBE_DROP;
   if (!track->line || !track->is_copied) return GST_PAD_PROBE_OK;
   if (is_h264(track->codec) && on_picture(track, GST_PAD_PROBE_INFO_BUFFER(info)) == GST_PAD_PROBE_DROP) return GST_PAD_PROBE_DROP;
   if (!track->is_copied) return GST_PAD_PROBE_OK;
@@ -275,15 +288,30 @@ static gboolean link_pad(Track *track) {
   return is_linked;
 }
 
+static Track *waiting_track(gint index) {
+  gboolean is_waiting = index >= 0 && index < track_count && !gst_pad_is_linked(tracks[index].pad);
+  if (!is_waiting) camera_failed("failed", "no such stream");
+  return is_waiting ? &tracks[index] : NULL;
+}
+
 void track_send(gint index, const Output *output) {
-  if (index < 0 || index >= track_count || tracks[index].front) return camera_failed("failed", "no such stream");
-  Track *track = &tracks[index];
+  Track *track = waiting_track(index);
+  if (!track) return;
+  track->begin_us = g_get_monotonic_time();
   track->sender = sender_new(output, index, track->codec->is_video);
   g_atomic_int_inc(&sent_count);
   if (!track->sender || !build(track) || !link_pad(track))
     return camera_failed("unsupported", "a stream of the camera cannot be converted");
   gst_pad_remove_probe(track->pad, track->block);
   arrival_release(track->pad);
+  watch_hold(-1);
+}
+
+void track_refuse(gint index) {
+  Track *track = waiting_track(index);
+  if (!track) return;
+  track_discard(track->pad);
+  gst_pad_remove_probe(track->pad, track->block);
   watch_hold(-1);
 }
 

@@ -2,6 +2,8 @@
 
 /* Streams that arrive later than this after the first one are not waited for. */
 #define STREAMS_MS 1500
+/* Since the start: a video that the camera has announced. Nodes wait for the streams for 10 s. */
+#define VIDEO_US (8 * G_USEC_PER_SEC)
 
 /* Streams that wait for their `send` wait that many timeouts. */
 #define HOLD_TIMEOUTS 6
@@ -9,7 +11,7 @@
 /* The sound alone does not show that a camera works, unless it has no picture. */
 static gint64 last_progress_us, last_video_us;
 static gint holds;
-static gint64 timeout_us;
+static gint64 timeout_us, start_us;
 
 static gint64 now_us(void) { return g_get_monotonic_time(); }
 
@@ -40,6 +42,7 @@ static gboolean check(gpointer data) {
 
 void watch_start(gint timeout_ms) {
   timeout_us = (gint64)timeout_ms * 1000;
+  start_us = now_us();
   watch_progress();
   check(NULL);
 }
@@ -50,4 +53,7 @@ static gboolean complete(gpointer data) {
   return G_SOURCE_REMOVE;
 }
 
-void watch_streams(void) { g_timeout_add(STREAMS_MS, complete, NULL); }
+void watch_streams(gboolean awaits_video) {
+  gint64 video_us = awaits_video ? MIN(timeout_us, start_us + VIDEO_US - now_us()) : 0;
+  g_timeout_add((guint)MAX(video_us / 1000, STREAMS_MS), complete, NULL);
+}

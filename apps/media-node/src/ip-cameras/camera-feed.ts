@@ -25,7 +25,7 @@ interface FeedOptions {
   program: string
   /** Checks the address before each attempt. */
   address: () => Promise<CameraAddress>
-  /** An attempt has found these kinds; the packets follow after `send`. */
+  /** An attempt has found these kinds, or one more; the packets follow after `send`. */
   onTracks: (kinds: readonly MediaKind[]) => void
   /** The first packets of a kind were sent. */
   onMedia: (kind: MediaKind) => void
@@ -59,15 +59,17 @@ export class CameraFeed {
     this.#begin()
   }
 
-  /** The kinds without an output are not sent. */
+  /** The streams that wait for their output are sent, or refused where their kind has none. */
   send(outputs: ReadonlyMap<MediaKind, FeedOutput>): void {
     for (const [kind, { ssrcs, ...output }] of outputs) {
+      if (!this.#attempt?.waiting.has(kind)) continue
       const last = this.#sequences.get(kind)
       const first = ssrcs.map((_, layer) => (last ? ((last[layer] ?? 0) + SEQUENCE_STEP) & 0xffff : FIRST_SEQUENCE))
       this.#sequences.set(kind, first)
       const layers = ssrcs.map((ssrc, layer) => ({ ssrc, firstSequence: first[layer] ?? FIRST_SEQUENCE }))
-      this.#attempt?.send(kind, { ...output, layers })
+      this.#attempt.send(kind, { ...output, layers })
     }
+    this.#attempt?.refuseOthers()
   }
 
   /** Sends the pictures since the last key frame, and then the live ones, on a layer of the video. */
@@ -125,7 +127,10 @@ interface AttemptListener {
 class Attempt {
   /** Resolves with the reason of its end; never rejects. */
   readonly ended: Promise<CameraFailure>
+  /** The streams that wait for `send` or `refuse`. */
+  readonly waiting = new Map<MediaKind, number>()
   readonly #kinds = new Map<number, MediaKind>()
+  #isComplete = false
   #program: CameraProgram | undefined
   #failure: CameraFailure | undefined
   #isStopped = false
@@ -141,7 +146,15 @@ class Attempt {
   }
 
   send(kind: MediaKind, output: CameraOutput): void {
-    for (const [index, each] of this.#kinds) if (each === kind) this.#program?.send(index, output)
+    const index = this.waiting.get(kind)
+    if (index === undefined) return
+    this.waiting.delete(kind)
+    this.#program?.send(index, output)
+  }
+
+  refuseOthers(): void {
+    for (const index of this.waiting.values()) this.#program?.refuse(index)
+    this.waiting.clear()
   }
 
   onVideo(action: (program: CameraProgram, index: number) => void): void {
@@ -180,11 +193,19 @@ class Attempt {
     program.kill('hangs')
   }
 
+  #found(event: Extract<CameraEvent, { event: 'stream' | 'streams' }>): void {
+    if (event.event === 'streams') this.#isComplete = true
+    else {
+      this.#kinds.set(event.index, event.kind)
+      this.waiting.set(event.kind, event.index)
+    }
+    if (this.#isComplete) this.options.onTracks([...this.#kinds.values()])
+  }
+
   #handle(event: CameraEvent): void {
     this.#lastEventAt = performance.now()
     if (this.#isStopped) return
-    if (event.event === 'stream') this.#kinds.set(event.index, event.kind)
-    if (event.event === 'streams') this.options.onTracks([...this.#kinds.values()])
+    if (event.event === 'stream' || event.event === 'streams') return this.#found(event)
     if (event.event === 'ended') this.#failure = { cause: 'failed', text: 'the camera has ended its stream' }
     if (event.event === 'error') this.#failure = cameraFailure(event.cause, event.codec)
     if (event.event === 'burst') this.options.onBurst(event)

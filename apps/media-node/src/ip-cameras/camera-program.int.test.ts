@@ -230,6 +230,18 @@ describe('failures of a camera', () => {
     expect(await from.until('error')).toMatchObject({ cause: 'timeout' })
   })
 
+  it('a camera that hangs is timeout as early where one of its streams is refused', async () => {
+    const from = open({ timeoutMs: TIMEOUT_MS, refuses: 'audio' })
+    await from.until('streams')
+    await from.media('video', 5)
+    camera.fault = 'sends nothing'
+    const since = performance.now()
+    expect(await from.until('error')).toMatchObject({ cause: 'timeout' })
+    // While a stream waits for an answer, the program waits for six timeouts.
+    expect(performance.now() - since).toBeLessThan(budgetMs(4 * TIMEOUT_MS))
+    expect([...from.received.values()].map(({ kind }) => kind)).toEqual(['video'])
+  })
+
   it('a camera that ends the connection has ended', async () => {
     const from = open()
     await from.media('video', 5)

@@ -19,7 +19,7 @@ const Index = z.number().int()
 /** The events of `apps/media-node/camera`, one per line. */
 export const CameraEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('ready') }),
-  /** The camera has this stream, which waits for `send`. `copied`: it is sent without encoding. */
+  /** The camera has this stream, which waits for `send` or `refuse`. `copied`: it is sent without encoding. */
   z.object({
     event: z.literal('stream'),
     index: Index,
@@ -27,7 +27,7 @@ export const CameraEvent = z.discriminatedUnion('event', [
     codec: z.string(),
     copied: z.boolean(),
   }),
-  /** All streams are known: at most one of each kind. */
+  /** The streams are known: at most one of each kind. One that begins very late follows. */
   z.object({ event: z.literal('streams'), count: z.number().int() }),
   /** The first packet of a stream was sent. */
   z.object({ event: z.literal('media'), index: Index }),
@@ -119,6 +119,11 @@ export class CameraProgram extends NativeProgram<CameraEvent> {
   send(index: number, { port, sourcePort, payloadType, layers }: CameraOutput): void {
     const words = layers.flatMap(({ ssrc, firstSequence }) => [ssrc, firstSequence])
     this.command('send', index, port, sourcePort, payloadType, ...words)
+  }
+
+  /** The stream is not wanted. */
+  refuse(index: number): void {
+    this.command('refuse', index)
   }
 
   /** Sends the pictures since the last key frame on a lane, and then the live ones, until `rest`. `burst` follows. */

@@ -15,6 +15,8 @@ const VIDEO_CLOCK_MS = 90
 const PICTURE_STEP = 6_000
 const HEADER = 12
 const EXTENSION_WORDS = 15_000
+/** Streams are waited for 1.5 s, except the video. */
+const LATE_MS = 2_000
 /** By which the clock of a camera goes back. */
 const CORRECTION_MS = 300
 const CREDENTIALS = { user: 'ann', password: 'p@ss:w/ö d' }
@@ -77,6 +79,15 @@ afterAll(async () => {
 function open(options: ViewerOptions): Viewer {
   viewer = new Viewer(options)
   return viewer
+}
+
+/** The packets of a camera, one of whose tracks begins later. */
+function withLateTrack(server: RtspServer, late: number): RtspServer['rewrite'] {
+  let since: number | undefined
+  return (packet, track) => {
+    if (server.viewers > 0) since ??= performance.now()
+    return track === late && performance.now() - (since ?? Infinity) < LATE_MS ? undefined : packet
+  }
 }
 
 /** Some of them fill what the program receives before the first stream. */
@@ -250,6 +261,26 @@ describe('streams of RTSP cameras', () => {
       expect([report[0], report[1], report.length]).toEqual([0x81, 201, 52])
       expect([report[32], report[33], report.subarray(42, 48).toString()]).toEqual([0x81, 202, 'reader'])
     }
+  })
+
+  it.each(['tcp', 'udp'] as const)('sound over %s waits for a picture that begins later', async (transport) => {
+    const server = await serve({}, clips)
+    server.rewrite = withLateTrack(server, 0)
+    const from = open({ uri: server.url('opus'), transport, isIdle: true })
+    expect(await from.until('streams')).toMatchObject({ count: 2 })
+    for (const stream of from.all('stream')) await from.send(stream)
+    await expectPictures(from)
+    // What waited is not sent all at once.
+    const { delays } = await from.media('audio')
+    expect(delays[0]).toBeLessThan(0.8 * LATE_MS)
+  })
+
+  it.each(['tcp', 'udp'] as const)('sound over %s that begins very late is sent too', async (transport) => {
+    const server = await serve({}, clips)
+    server.rewrite = withLateTrack(server, 1)
+    const from = open({ uri: server.url('opus'), transport })
+    expect(await from.until('streams')).toMatchObject({ count: 1 })
+    await expectSound(from)
   })
 
   it('are read over TCP at a high bit rate where the camera announces sound and sends none', async () => {

@@ -209,9 +209,11 @@ export class Camera implements Publisher {
     } else if (this.#stream) void this.#send()
   }
 
+  /** The sound alone does not show that a camera works, unless it has no picture. */
   #handleMedia(kind: MediaKind): void {
-    this.#error = null
     if (kind === 'video') this.catchUp.started()
+    else if (this.#tracks.has('video')) return
+    this.#error = null
     if (this.#feed.isOn) this.#setStatus('playing')
   }
 

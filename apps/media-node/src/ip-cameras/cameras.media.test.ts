@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { ServiceError, type CameraChange, type NodeCommandCall, type NodeFact } from '@session-service/contract'
 import { loadNodeConfig } from '@session-service/config'
-import { makeCameraClip, RtspServer, until } from '@session-service/testing'
+import { budgetMs, makeCameraClip, RtspServer, until } from '@session-service/testing'
 import { childrenOf, isRunning } from '../fixtures/processes.js'
 import { individualRecorder } from '../recordings/individual/fixtures/individual-recorder.js'
 import { MediaStack } from '../rooms/fixtures/media-stack.js'
@@ -16,6 +16,7 @@ import { IpCamerasService } from './ip-cameras.service.js'
 
 const PASSWORD = 'geheim'
 const IDLE_MS = 500
+const TIMEOUT_MS = 2_000
 
 let stack: MediaStack
 let folder: string
@@ -32,20 +33,14 @@ beforeAll(async () => {
   const encoded = await makeCameraClip(folder, { video: 'mjpeg' })
   const clips = { main: { file, kinds: ['video', 'audio'] }, encoded: { file: encoded, kinds: ['video'] } } as const
   camera = await RtspServer.start({ clips })
-  const config = loadNodeConfig({ MEDIA_NODE_ID: 'node' })
-  const reports = {
-    send: async (fact: Pick<NodeFact, 'kind'> & { camera?: CameraChange }) => {
-      if (fact.camera) changes.push(fact.camera)
-      return { dropRoomIds: [] }
-    },
-  }
-  cameras = new IpCamerasService(config, stack.service, reports)
+  cameras = service()
   cameras.idleMs = IDLE_MS
 })
 afterEach(async () => {
   for (const viewer of viewers.splice(0)) viewer.close()
   await stack.service.rooms.closeAll()
   camera.fault = undefined
+  camera.rewrite = (packet) => packet
   await until('every program that read a camera has ended', () => programs().length === 0)
   await until('the camera has no viewer', () => camera.viewers === 0)
   changes.length = 0
@@ -55,6 +50,17 @@ afterAll(async () => {
   await stack.stop()
   await rm(folder, { recursive: true })
 })
+
+function service(environment: Record<string, string> = {}): IpCamerasService {
+  const config = loadNodeConfig({ MEDIA_NODE_ID: 'node', ...environment })
+  const reports = {
+    send: async (fact: Pick<NodeFact, 'kind'> & { camera?: CameraChange }) => {
+      if (fact.camera) changes.push(fact.camera)
+      return { dropRoomIds: [] }
+    },
+  }
+  return new IpCamerasService(config, stack.service, reports)
+}
 
 function executableOf(pid: number): string | undefined {
   try {
@@ -216,6 +222,31 @@ describe('a camera on the network', () => {
     const next = viewer.packets.video[viewer.packets.video.indexOf(before!) + 1]
     expect((next!.sequence - before!.sequence) & 0xffff).toBe(1)
     expect(changes.map(({ revision }) => revision)).toEqual(changes.map((_, index) => index + 1))
+  })
+
+  it('is playing as soon as its picture arrives, however late that is', async () => {
+    camera.rewrite = (packet, track) => (track === 0 ? undefined : packet)
+    const started = call({ tracks: { hasAudio: true, hasVideo: true } })
+    await service({ MEDIA_NODE_CAMERA_TIMEOUT: String(TIMEOUT_MS) }).startCamera(started)
+    const { packets } = await view(started)
+    await until('the sound arrives without the picture', () => packets.audio.length > 10)
+    expect(statuses()).toEqual(['connecting'])
+    camera.rewrite = (packet) => packet
+    await until('the picture arrives', () => packets.video.length > 10)
+    expect(statuses()).toEqual(['connecting', 'playing'])
+  })
+
+  it('with a known track has no other that the camera sends, and its loss is found as early', async () => {
+    const started = call({ tracks: { hasAudio: false, hasVideo: true } })
+    await service({ MEDIA_NODE_CAMERA_TIMEOUT: String(TIMEOUT_MS) }).startCamera(started)
+    const { packets } = await view(started)
+    await until('the picture arrives', () => packets.video.length > 10)
+    expect(streamOf(started).tracks).toHaveLength(1)
+    camera.fault = 'sends nothing'
+    const since = performance.now()
+    await until('the loss is reported', () => statuses().at(-1) === 'reconnecting')
+    // While a stream waits for an answer, the program waits for six timeouts.
+    expect(performance.now() - since).toBeLessThan(budgetMs(4 * TIMEOUT_MS))
   })
 
   it('is read again when its program is killed or suspended', async () => {
