@@ -5,12 +5,14 @@ import { writeFileSync } from 'node:fs'
 import { createRequire, registerHooks } from 'node:module'
 import { relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import * as mock from 'jest-mock'
 import { failedToLoad, resultOf, summaryLines } from './file-results.mjs'
+import { jestObject, restoreReal } from './jest-object.mjs'
+import { kindOf } from './kinds.mjs'
 import { scaleState } from './scale-timeouts.mjs'
 import { setTestGlobals } from './test-globals.mjs'
 
 const DEFAULT_TIMEOUT_MS = 60_000
+const UNIT_TIMEOUT_MS = 5_000
 const GLOBALS = new URL('test-globals.mjs', import.meta.url).href
 const TIMEOUT = Symbol.for('TEST_TIMEOUT_SYMBOL')
 /** The globals in which jest-circus keeps what belongs to one file. */
@@ -24,7 +26,7 @@ registerHooks({
 })
 
 // jest-circus looks for the time-out in a global.
-const jest = { ...mock, setTimeout: (ms) => void (globalThis[TIMEOUT] = ms) }
+const jest = { ...jestObject, setTimeout: (ms) => void (globalThis[TIMEOUT] = ms) }
 
 /** What jest-circus expects of jest's module loader. */
 const runtime = {
@@ -64,8 +66,11 @@ function requireAgain(name) {
  */
 export async function runHere(testFile, resultsFile, { testNamePattern, startTime }) {
   for (const name of STATE) delete globalThis[name]
-  const globalConfig = { testTimeout: DEFAULT_TIMEOUT_MS, updateSnapshot: 'none', testNamePattern }
+  const isUnit = kindOf(testFile.replace(/\.js$/, '.ts')) === 'unit'
+  const testTimeout = isUnit ? UNIT_TIMEOUT_MS : DEFAULT_TIMEOUT_MS
+  const globalConfig = { testTimeout, updateSnapshot: 'none', testNamePattern }
   const outcome = await runCircus(globalConfig, projectConfig, environment, runtime, testFile).catch(failedToLoad)
+  restoreReal()
   const endTime = performance.timeOrigin + performance.now()
   const result = resultOf(testFile, outcome, { startTime, endTime })
   console.error(summaryLines(relative(process.cwd(), testFile), outcome).join('\n'))

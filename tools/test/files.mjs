@@ -33,7 +33,7 @@ export const matches = (path, parts) =>
 
 const compiled = (path) => path.replace(/(^|\/)src\//, '$1dist/').replace(/\.ts$/, '.js')
 
-/** `{ parts, options }`: parts of names come first, options of jest begin with a dash. */
+/** `{ parts, options }`: parts of names come first, options begin with a dash. */
 export function splitWords(words) {
   const first = words.findIndex((word) => word.startsWith('-'))
   return first < 0 ? { parts: words, options: [] } : { parts: words.slice(0, first), options: words.slice(first) }

@@ -23,7 +23,7 @@ for (const [path, parts, expected] of [
     assert.equal(matches(path, parts), expected)
   })
 
-test('parts of names come before the options of jest', () => {
+test('parts of names come before the options', () => {
   assert.deepEqual(splitWords(['resume', '-t', 'a name']), { parts: ['resume'], options: ['-t', 'a name'] })
   assert.deepEqual(splitWords([]), { parts: [], options: [] })
 })

@@ -4,7 +4,7 @@ import { END } from './end-of-file.mjs'
 import { processorMs } from './processor-time.mjs'
 import { endWhenDone, isInterrupted, NOTHING, outcomeOf, Output, ROOT, startTests } from './test-process.mjs'
 
-/** After this many files a process has collected more memory than its modules are worth. */
+/** After this many files a process has collected more memory than its modules are worth; unit tests keep little of it. */
 const MOST_FILES = 12
 
 /** Processes that run one compiled test file after another, so that most files find their modules loaded. */
@@ -12,13 +12,14 @@ export class Hosts {
   /** By their environment, which has the lane: files that run at the same time have different ones. */
   #hosts = new Map()
 
-  /** Runs a file; the result is that of `runTestFile`. */
-  async run({ file, results, env, endTimeoutMs }) {
+  /** Runs a file, in a process that has run fewer than `mostFiles`; the result is that of `runTestFile`. */
+  async run({ file, results, env, mostFiles = MOST_FILES, endTimeoutMs }) {
     if (isInterrupted()) return NOTHING
     const key = JSON.stringify(env)
     const known = this.#hosts.get(key)
-    if (known && !known.mayGoOn) await known.end()
-    const host = known?.mayGoOn ? known : new Host(env)
+    const mayGoOn = known?.mayRun(mostFiles) ?? false
+    if (!mayGoOn) await known?.end()
+    const host = mayGoOn ? known : new Host(env)
     this.#hosts.set(key, host)
     return host.run({ file, results, endTimeoutMs })
   }
@@ -47,8 +48,8 @@ class Host {
     for (const stream of this.#streams) stream.setEncoding('utf8').on('data', (text) => this.#take(stream, text))
   }
 
-  get mayGoOn() {
-    return this.#child.connected && this.#files < MOST_FILES
+  mayRun(mostFiles) {
+    return this.#child.connected && this.#files < mostFiles
   }
 
   async run({ file, results, endTimeoutMs }) {

@@ -75,6 +75,30 @@ test('hooks, time-outs and variables of a file end with it, also those that shar
   )
 })
 
+test('fake timers move the clock of a file, whose streams go on, and end with it, as replaced functions do', async () => {
+  const outcomes = await run({
+    fakes: `import { Readable } from 'node:stream'
+      jest.useFakeTimers({ now: 5 })
+      test('waits', async () => {
+        const waited = jest.fn()
+        setTimeout(waited, 1000)
+        jest.advanceTimersByTime(999)
+        expect(waited).not.toHaveBeenCalled()
+        await jest.advanceTimersByTimeAsync(1)
+        expect([waited.mock.calls.length, Date.now(), jest.getTimerCount()]).toEqual([1, 1005, 0])
+      })
+      test('reads', async () => expect(await Readable.from(['a', 'b']).toArray()).toEqual(['a', 'b']))
+      test('replaces', () => expect(jest.spyOn(Math, 'max').mockReturnValue(7)(1, 2)).toBe(7))`,
+    looks: `test('waits', () => new Promise((done) => setTimeout(done, 1)))
+      test('knows the time', () => expect(Date.now()).toBeGreaterThan(1e12))
+      test('calculates', () => expect(Math.max(1, 2)).toBe(2))`,
+  })
+  assert.deepEqual(counts(outcomes), [
+    [3, 0],
+    [3, 0],
+  ])
+})
+
 test('a file that fails or crashes ends its process, and the next file has a new one', async () => {
   const outcomes = await run({
     fails: `${PID}\ntest('bad', () => expect(1).toBe(2))`,
@@ -103,10 +127,9 @@ test('an open handle that a file leaves fails that file, and the output names it
   assert.match(left.output, /open: .*1 TCPServerWrap/)
 })
 
-test('a process ends after twelve files', async () => {
-  const outcomes = await run(Object.fromEntries(Array.from({ length: 13 }, (_, number) => [`file-${number}`, PID])))
-  assert.deepEqual(
-    [...Map.groupBy(pids(outcomes), (pid) => pid).values()].map((files) => files.length),
-    [12, 1],
-  )
+test('a process ends after twelve files, or as many as the caller says', async () => {
+  const sources = Object.fromEntries(Array.from({ length: 13 }, (_, number) => [`file-${number}`, PID]))
+  const shares = (outcomes) => [...Map.groupBy(pids(outcomes), (pid) => pid).values()].map(({ length }) => length)
+  assert.deepEqual(shares(await run(sources)), [12, 1])
+  assert.deepEqual(shares(await run(sources, { mostFiles: Infinity })), [13])
 })

@@ -1,50 +1,24 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { runJest, runTestFile } from './jest-run.mjs'
+import { runTestFile } from './jest-run.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'jest-run-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
-mkdirSync(join(folder, 'dist'))
 
-/** Unit tests, which jest runs. */
-function run(name, source, options) {
-  const file = join(folder, 'dist', `${name}.test.js`)
-  writeFileSync(file, source)
-  return runJest({ folder, files: [file], results: join(folder, `${name}.json`), options: [], ...options })
-}
-
-test('a run reports its counts, and the output of failed tests', async () => {
-  const source = `test('good', () => {}); test('bad', () => expect(1).toBe(2))`
-  const { passed, failed, output, failedFiles } = await run('plain', source)
-  assert.deepEqual({ passed, failed }, { passed: 1, failed: 1 })
-  assert.deepEqual(failedFiles, [
-    { file: join(folder, 'dist/plain.test.js'), passed: 1, failed: 1, failedTests: ['bad'] },
-  ])
-  assert.match(output, /● bad/)
-})
-
-test('a file that cannot be loaded counts as failed', async () => {
-  const { passed, failed } = await run('broken', `throw new Error('at once')`)
-  assert.deepEqual({ passed, failed }, { passed: 0, failed: 1 })
-})
-
-test('the explicit timeout of a test is multiplied by the slowness of the machine', async () => {
-  const source = `test('waits', () => new Promise((done) => setTimeout(done, 400)), 200)`
-  for (const runner of [run, runOne]) {
-    assert.equal((await runner('reference', source, { env: { TEST_SLOWNESS: '1' } })).failed, 1)
-    assert.equal((await runner('slow', source, { env: { TEST_SLOWNESS: '8' } })).passed, 1)
-  }
-})
-
-/** A test file of the other kinds, which has a process of its own. */
 function runOne(name, source, options) {
   const file = join(folder, `${name}.test.mjs`)
   writeFileSync(file, `import { afterAll, expect, jest, test } from '@jest/globals'\n${source}`)
   return runTestFile({ file, results: join(folder, `${name}.json`), options: [], ...options })
 }
+
+test('the explicit timeout of a test is multiplied by the slowness of the machine', async () => {
+  const source = `test('waits', () => new Promise((done) => setTimeout(done, 400)), 200)`
+  assert.equal((await runOne('reference', source, { env: { TEST_SLOWNESS: '1' } })).failed, 1)
+  assert.equal((await runOne('slow', source, { env: { TEST_SLOWNESS: '8' } })).passed, 1)
+})
 
 test('the run of one file reports its counts, its times, what it printed, and the output of failed tests', async () => {
   const source = `console.log('printed')\ntest('good', () => {})\ntest('bad', () => expect(1).toBe(2))`
@@ -94,14 +68,8 @@ test('the option -t chooses tests of a file, and any other option fails', async 
 })
 
 test('an open handle that a test leaves fails the run, and the output names it', async () => {
-  const open = `net.createServer().listen(0)`
-  const unit = `const net = require('node:net'); test('leaves a server', () => { ${open} })`
-  const file = `import net from 'node:net'; test('leaves a server', () => { ${open} })`
-  for (const ended of [
-    await run('open', unit, { endTimeoutMs: 500 }),
-    await runOne('open-file', file, { endTimeoutMs: 500 }),
-  ]) {
-    assert.deepEqual([ended.passed, ended.failed], [1, 1])
-    assert.match(ended.output, /open: .*1 TCPServerWrap/)
-  }
+  const source = `import net from 'node:net'; test('leaves a server', () => { net.createServer().listen(0) })`
+  const ended = await runOne('open', source, { endTimeoutMs: 500 })
+  assert.deepEqual([ended.passed, ended.failed], [1, 1])
+  assert.match(ended.output, /open: .*1 TCPServerWrap/)
 })

@@ -1,14 +1,14 @@
 // Runs one kind of tests of the workspace package in the current folder:
-// node ../../tools/test/jest.mjs <kind> [parts of paths in the package] [jest options]
-// The tests were compiled with the code; jest runs the compiled files, so what is tested is what ships.
-// Under "npm test" (TEST_EVENTS names a file) jest's output is captured, and one line about the suite goes to that file:
-// its counts, and each failed file with its own.
-import { appendFileSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+// node ../../tools/test/jest.mjs <kind> [parts of paths in the package] [-t pattern]
+// The tests were compiled with the code and run as compiled, so what is tested is what ships.
+// Under "npm test" (TEST_EVENTS names a file) the output is captured, and one line about the suite goes to that file: its
+// counts, and each failed file with its own. Nx keeps the same in .results/<kind>.json.
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
 import { Durations, durationsFile } from './durations.mjs'
 import { matches, notCompiled, splitWords, testFiles } from './files.mjs'
 import { isKind, KINDS } from './kinds.mjs'
-import { runFiles, runUnitTests, sumRuns } from './lanes.mjs'
+import { runFiles, sumRuns } from './lanes.mjs'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const [kind = 'unit', ...words] = process.argv.slice(2)
@@ -32,10 +32,9 @@ async function main(folder) {
     report({ suite: `${folder} ${kind}`, passed: 0, failed: 1, ms: 0, output: problem })
     return 2
   }
-  const suite =
-    kind === 'unit' ? await runUnitTests(files, { root: ROOT, options, show: !quiet }) : await run(files, options)
+  const suite = await run(files, options)
   report(suite)
-  if (!quiet && files.length > 1 && kind !== 'unit') console.error(`${suite.passed} passed, ${suite.failed} failed`)
+  if (!quiet && files.length > 1) console.error(`${suite.passed} passed, ${suite.failed} failed`)
   return suite.failed > 0 ? 1 : 0
 }
 
@@ -52,5 +51,8 @@ async function run(files, options) {
 }
 
 function report(suite) {
-  if (quiet) appendFileSync(process.env.TEST_EVENTS, `${JSON.stringify(suite)}\n`)
+  const text = `${JSON.stringify(suite)}\n`
+  mkdirSync('.results', { recursive: true })
+  writeFileSync(join('.results', `${kind}.json`), text)
+  if (quiet) appendFileSync(process.env.TEST_EVENTS, text)
 }

@@ -1,44 +1,59 @@
 import { mkdirSync, rmSync } from 'node:fs'
-import { basename, join, relative } from 'node:path'
+import { basename, join } from 'node:path'
 import { Hosts } from './hosts.mjs'
-import { runJest, runTestFile } from './jest-run.mjs'
+import { runTestFile } from './jest-run.mjs'
 import { runPool } from './pool.mjs'
 
 /** Files that run side by side slow each other down: time budgets grow by this, except beside quiet files. */
 const CROWDED = 1.5
+/** Unit tests of a package take about this long. */
+const UNIT_MS = 10_000
 
 let runCount = 0
 
 /**
  * Runs test files side by side. Those that measure times have processes of their own; of the others each lane runs one
- * after another in the same process. `take` gets each file as it ends, with its counts, output, time and tests. Resolves as
- * `runPool`.
+ * after another in the same process, and so do all unit tests of a package. `take` gets each file as it ends, with its
+ * counts, output, time and tests. Resolves as `runPool`.
  */
 export async function runFiles(files, { root, durations, options, show, take }) {
   const hosts = new Hosts()
   const isAlone = ({ quiet }) => quiet || files.length === 1 || options.length > 0
-  const jobs = files.map((file) => ({
+  const runIn = async (file, lane) => {
+    const crowded = files.length > 1 && !file.quiet
+    const env = { TEST_LANE: lane, TEST_SLOWNESS: String(slowness() * (crowded ? CROWDED : 1)) }
+    const run = await runFile(file, { root, options, show, env, ...(!isAlone(file) && { hosts }) })
+    take(run)
+    return run
+  }
+  const unit = Map.groupBy(files.filter(isUnit), ({ suite }) => suite)
+  const unitJobs = [...unit.values()].map((all) => ({
+    expectedMs: UNIT_MS,
+    run: async (lane) => {
+      for (const file of all) await runIn(file, lane)
+    },
+  }))
+  const others = files.filter((file) => !isUnit(file))
+  const jobs = others.map((file) => ({
     expectedMs: durations.expected(file.suite, file.kind, file.file, file.source),
     quiet: file.quiet,
     light: file.kind === 'integration',
     heavy: file.kind === 'browser',
     run: async (lane) => {
-      const crowded = files.length > 1 && !file.quiet
-      const env = { TEST_LANE: lane, TEST_SLOWNESS: String(slowness() * (crowded ? CROWDED : 1)) }
-      const run = await runFile(file, { root, options, show, env, ...(!isAlone(file) && { hosts }) })
+      const { passed, failed, ms } = await runIn(file, lane)
       // Not of a file that was interrupted, or of some of its tests.
-      if (run.passed > 0 && run.failed === 0 && options.length === 0) durations.note(file.suite, file.file, run.ms)
-      take(run)
+      if (passed > 0 && failed === 0 && options.length === 0) durations.note(file.suite, file.file, ms)
     },
   }))
   try {
-    return await runPool(jobs)
+    return await runPool([...unitJobs, ...jobs])
   } finally {
     durations.save()
     await hosts.close()
   }
 }
 
+const isUnit = ({ kind }) => kind === 'unit'
 const slowness = () => Number(process.env.TEST_SLOWNESS ?? 1)
 
 /** Runs one file of any kind, in a process of its own without `hosts`. */
@@ -46,29 +61,12 @@ export async function runFile(file, { root, options = [], show = false, env = {}
   const name = basename(file.file).replace(/(\.test)?\.js$/, '')
   const results = resultsFile(root, file.folder, `${name}-${++runCount}`)
   const started = performance.now()
-  const task = { file: join(root, file.folder, file.file), results, env }
+  const task = { file: join(root, file.folder, file.file), results, env, ...(isUnit(file) && { mostFiles: Infinity }) }
   const { failedFiles, ...run } = await (hosts ? hosts.run(task) : runTestFile({ ...task, options, show }))
   rmSync(results, { force: true })
   const { passed, failed } = run
   const failures = failed > 0 ? [{ file: file.file, passed, failed, failedTests: failedFiles[0]?.failedTests }] : []
   return { ...file, ...run, ms: performance.now() - started, failures }
-}
-
-/** Runs the unit tests of one package in one process of jest, which has its own workers. */
-export async function runUnitTests(files, { root, options, show = false }) {
-  const [{ folder, suite }] = files
-  const home = join(root, folder)
-  const started = performance.now()
-  const { failedFiles, processorMs, ...run } = await runJest({
-    folder: home,
-    files: files.map(({ file }) => join(home, file)),
-    results: resultsFile(root, folder, 'unit'),
-    options,
-    show,
-  })
-  const failures = failedFiles.map((each) => ({ ...each, file: relative(home, each.file) }))
-  const processorTimes = [{ file: 'all files', ms: processorMs }]
-  return { suite, ...run, ms: performance.now() - started, failures, processorTimes }
 }
 
 function resultsFile(root, folder, name) {

@@ -9,11 +9,11 @@ const root = mkdtempSync(join(tmpdir(), 'lanes-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 
 /** Runs files, `{ name: source }`, as `npm test` does; what each came to, and the files whose time was noted. */
-async function runAll(sources, { options = [], quiet = [] } = {}) {
+async function runAll(sources, { options = [], quiet = [], kind = 'integration' } = {}) {
   const files = Object.entries(sources).map(([name, source]) => {
     const file = `${name}.test.js`
     writeFileSync(join(root, file), `import { test } from '@jest/globals'\n${source}`)
-    return { suite: 'a integration', folder: '.', file, kind: 'integration', quiet: quiet.includes(name) }
+    return { suite: `a ${kind}`, folder: '.', file, kind, quiet: quiet.includes(name) }
   })
   const noted = []
   const runs = []
@@ -48,11 +48,21 @@ test('the time of a file is not noted when a test failed, none ran, or only some
   assert.deepEqual(some, { passed: 1, failed: 0, noted: [] })
 })
 
+const pids = ({ runs }) => Object.fromEntries(runs.map(({ file, tests }) => [file[0], tests[0].test.split(' ').at(-1)]))
+
+test('the unit tests of a package run one after another in one process, and their times are not noted', async () => {
+  const sources = Object.fromEntries(
+    [...'abcdefghijklmn'].map((name) => [name, `test('pid ' + process.pid, () => {})`]),
+  )
+  const ended = await runAll(sources, { kind: 'unit' })
+  assert.equal(Object.keys(pids(ended)).length, 14)
+  assert.equal(new Set(Object.values(pids(ended))).size, 1)
+  assert.deepEqual(ended.noted, [])
+})
+
 test('files share processes, unless they are quiet or only some tests are wanted', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
   const sources = Object.fromEntries(names.map((name) => [name, `test('pid ' + process.pid, () => {})`]))
-  const pids = ({ runs }) =>
-    Object.fromEntries(runs.map(({ file, tests }) => [file[0], tests[0].test.split(' ').at(-1)]))
   const { a, ...others } = pids(await runAll(sources, { quiet: ['a'] }))
   assert.ok(new Set(Object.values(others)).size < 6)
   assert.equal(Object.values(others).includes(a), false)

@@ -1,4 +1,4 @@
-// Loaded into jest's process: on SIGUSR2 it prints the open handles that keep the process from ending.
+// Loaded into processes of tests: on SIGUSR2 it prints the open handles that keep the process from ending.
 process.on('SIGUSR2', () => {
   const kinds = Object.entries(Object.groupBy(process.getActiveResourcesInfo(), (kind) => kind))
   console.error(`open: ${kinds.map(([kind, all]) => `${all.length} ${kind}`).join(', ') || 'nothing'}`)

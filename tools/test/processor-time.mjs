@@ -1,5 +1,5 @@
-// Loaded into jest's process: at its end it writes to the file PROCESSOR_TIME_FILE how much processor time it and its
-// children have used.
+// Loaded into the process of a test file: at its end it writes to the file PROCESSOR_TIME_FILE how much processor time it
+// and its children have used.
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /** The unit of /proc/<pid>/stat on Linux. */

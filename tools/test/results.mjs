@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 
 /**
- * Counts of a file that jest wrote: `{ passed, failed, ms, files: [{ file, passed, failed, failedTests: [name] }], tests:
+ * Counts of a file of results: `{ passed, failed, ms, files: [{ file, passed, failed, failedTests: [name] }], tests:
  * [{ test, ms }] }`, undefined when there is none. A test file that did not run counts as one failed test.
  */
 export function readJestResult(file) {

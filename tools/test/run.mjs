@@ -1,5 +1,5 @@
-// npm test: all checks, then all tests, then each failed file once more, alone. npm test -- <parts of paths> [jest
-// options]: the test files of all kinds and packages whose path has one of the parts, without the checks. The last lines
+// npm test: all checks, then all tests, then each failed file once more, alone. npm test -- <parts of paths> [-t
+// pattern]: the test files of all kinds and packages whose path has one of the parts, without the checks. The last lines
 // are the slowest tests, the list of flaky files and the sum alone: "<n> passed, <m> failed".
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { checksOf } from './checks.mjs'
 import { Durations, durationsFile } from './durations.mjs'
 import { findToolTests, matches, notCompiled, packagesOf, splitWords, testFiles } from './files.mjs'
 import { KINDS } from './kinds.mjs'
-import { runFile, runFiles, runUnitTests, sumRuns } from './lanes.mjs'
+import { runFile, runFiles, sumRuns } from './lanes.mjs'
 import { measureMachine, slownessOf } from './machine-speed.mjs'
 import { runPool, useLine } from './pool.mjs'
 import { rerunFailures } from './rerun.mjs'
@@ -18,7 +18,6 @@ import {
   busiestLines,
   failedLines,
   flakyLines,
-  readJestResult,
   readTapCounts,
   readTapFailures,
   slowestLines,
@@ -47,16 +46,16 @@ function show(suite) {
   console.log(suiteLine(suite))
 }
 
-/** All test files that the parts choose: `{ tools, unit: [files of a package], others }`. */
+/** All test files that the parts choose: `{ tools, unit, others }`. */
 function chooseFiles(parts) {
   const chosen = (kind) =>
-    packagesOf(ROOT).map(({ folder }) =>
+    packagesOf(ROOT).flatMap(({ folder }) =>
       testFiles(ROOT, folder, kind).filter(({ source }) => matches(relative(ROOT, source), parts)),
     )
   return {
     tools: findToolTests(ROOT).filter((file) => matches(file, parts)),
-    unit: chosen('unit').filter((files) => files.length > 0),
-    others: withPrograms(KINDS.filter((kind) => kind !== 'unit').flatMap((kind) => chosen(kind).flat())),
+    unit: chosen('unit'),
+    others: withPrograms(KINDS.filter((kind) => kind !== 'unit').flatMap(chosen)),
   }
 }
 
@@ -120,8 +119,8 @@ async function runUnitTestsByNx() {
     const suite = `${folder} unit`
     if (shown.has(suite)) continue
     // Results were removed when this run began: Nx restored these from its cache.
-    const result = readJestResult(join(ROOT, folder, '.results/unit.json'))
-    if (result) show({ suite, ...result, cached: true })
+    const results = join(ROOT, folder, '.results/unit.json')
+    if (existsSync(results)) show({ ...JSON.parse(readFileSync(results, 'utf8')), processorTimes: [], cached: true })
     else show({ suite, passed: 0, failed: 1, ms: 0, output: silent++ === 0 ? output : '' })
   }
 }
@@ -207,14 +206,12 @@ async function runAll(files) {
 }
 
 async function runChosen({ tools, unit, others }, options) {
-  const problem = notCompiled(ROOT, [...unit.flat(), ...others])
+  const problem = notCompiled(ROOT, [...unit, ...others])
   if (problem) throw new Error(problem)
-  const unitJobs = unit.map((files) => ({
-    expectedMs: 10_000,
-    run: async () => show(printed(await runUnitTests(files, { root: ROOT, options }))),
-  }))
-  await runPool([...unitJobs, ...toolJobs(tools)])
-  if (others.length > 0) await withPostgres(() => showFiles(others, { options, verbose: true }))
+  const run = (files) => showFiles(files, { options, verbose: true })
+  await runPool(toolJobs(tools))
+  if (unit.length > 0) await run(unit)
+  if (others.length > 0) await withPostgres(() => run(others))
 }
 
 async function withPostgres(run) {

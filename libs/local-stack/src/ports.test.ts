@@ -48,7 +48,7 @@ it('portHolder names no process for a port without a listener', async () => {
 })
 
 it.each([
-  [undefined, 10_000, 32_000],
+  ['', 10_000, 32_000],
   ['junk', 10_000, 32_000],
   ['1/2', 10_000, 21_000],
   ['2/2', 21_000, 32_000],

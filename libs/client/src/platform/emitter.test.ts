@@ -24,6 +24,7 @@ describe('Emitter', () => {
   })
   afterEach(() => {
     jest.restoreAllMocks()
+    Reflect.deleteProperty(globalThis, 'reportError')
   })
 
   it('calls listeners in the order in which they were added', () => {

@@ -1,3 +1,4 @@
+import 'reflect-metadata'
 import { expect, it } from '@jest/globals'
 import { ExecutionContextHost } from '@nestjs/core/internal'
 import { ServiceError } from '@session-service/contract'
