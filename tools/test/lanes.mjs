@@ -88,6 +88,7 @@ export function sumRuns(suite, runs) {
       .map((run) => run.output)
       .join('\n'),
     failures: runs.flatMap((run) => run.failures),
+    skips: runs.filter(({ skipped }) => skipped > 0).map(({ file, skipped }) => ({ file, skipped })),
     tests: runs.flatMap((run) => run.tests),
     processorTimes: runs.map(({ file, processorMs }) => ({ file, ms: processorMs })),
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { runFiles } from './lanes.mjs'
+import { runFiles, sumRuns } from './lanes.mjs'
 
 const root = mkdtempSync(join(tmpdir(), 'lanes-'))
 after(() => rmSync(root, { recursive: true, force: true }))
@@ -46,6 +46,14 @@ test('the time of a file is not noted when a test failed, none ran, or only some
   assert.deepEqual(skipped, { passed: 0, failed: 0, noted: [] })
   const some = await run('some', `test('one', () => {}); test('two', () => {})`, ['-t', 'one'])
   assert.deepEqual(some, { passed: 1, failed: 0, noted: [] })
+})
+
+test('a suite lists its files with skipped tests', async () => {
+  const { runs } = await runAll({
+    most: `test('one', () => {}); test.skip('two', () => {}); test.todo('three')`,
+    all: `test('one', () => {})`,
+  })
+  assert.deepEqual(sumRuns('a integration', runs).skips, [{ file: 'most.test.js', skipped: 2 }])
 })
 
 const pids = ({ runs }) => Object.fromEntries(runs.map(({ file, tests }) => [file[0], tests[0].test.split(' ').at(-1)]))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 
 /**
- * Counts of a file of results: `{ passed, failed, ms, files: [{ file, passed, failed, failedTests: [name] }], tests:
+ * Counts of a file of results: `{ passed, failed, skipped, ms, files: [{ file, passed, failed, failedTests: [name] }], tests:
  * [{ test, ms }] }`, undefined when there is none. A test file that did not run counts as one failed test.
  */
 export function readJestResult(file) {
@@ -17,6 +17,7 @@ export function readJestResult(file) {
   return {
     passed: result.numPassedTests,
     failed: result.numFailedTests + result.numRuntimeErrorTestSuites,
+    skipped: result.testResults.flatMap(({ assertionResults = [] }) => assertionResults.filter(isSkipped)).length,
     ms: Math.max(0, ended - result.startTime),
     files: result.testResults.map(({ name, status, assertionResults = [] }) => {
       const withStatus = (wanted) => assertionResults.filter((each) => each.status === wanted)
@@ -29,6 +30,8 @@ export function readJestResult(file) {
     ),
   }
 }
+
+const isSkipped = ({ status }) => status === 'pending' || status === 'todo'
 
 /** Counts of what `node --test --test-reporter=tap` printed; a run that printed no counts has failed. */
 export function readTapCounts(output) {
@@ -88,6 +91,10 @@ export function failedLines(suites, flaky) {
     })
 }
 
+/** The files with skipped tests before the last line. `skips` of a suite: `[{ file, skipped }]`. */
+export const skippedLines = (suites) =>
+  suites.flatMap(({ suite, skips = [] }) => skips.map(({ file, skipped }) => `skipped: ${skipped} in ${suite} ${file}`))
+
 /** The list of flaky files before the last line. */
 export function flakyLines(flaky) {
   if (flaky.length === 0) return ['flaky: none']
@@ -98,7 +105,12 @@ export function flakyLines(flaky) {
 }
 
 /** `✓ libs/contract unit  12 passed  1.2 s` */
-export function suiteLine({ suite, passed, failed, ms, cached }) {
-  const counts = failed > 0 ? `${passed} passed, ${failed} FAILED` : `${passed} passed`
+export function suiteLine({ suite, passed, failed, skips = [], ms, cached }) {
+  const skipped = skips.reduce((sum, each) => sum + each.skipped, 0)
+  const counts = [
+    `${passed} passed`,
+    ...(failed > 0 ? [`${failed} FAILED`] : []),
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
+  ].join(', ')
   return `${failed > 0 ? '✗' : '✓'} ${suite.padEnd(34)} ${counts.padEnd(24)} ${cached ? 'cached' : `${(ms / 1000).toFixed(1)} s`}`
 }

@@ -6,6 +6,7 @@ import { after, test } from 'node:test'
 import { findTests, isKind, kindOf } from './kinds.mjs'
 import {
   busiestLines,
+  skippedLines,
   slowestLines,
   failedLines,
   flakyLines,
@@ -55,7 +56,7 @@ test('a test file that did not run counts as a failed test', () => {
         name: '/a.test.js',
         status: 'failed',
         endTime: 1500,
-        assertionResults: ['passed', 'failed', 'passed', 'passed'].map((status, index) => ({
+        assertionResults: ['passed', 'failed', 'passed', 'passed', 'pending', 'todo'].map((status, index) => ({
           status,
           fullName: `test ${index}`,
           duration: index * 100,
@@ -67,12 +68,13 @@ test('a test file that did not run counts as a failed test', () => {
   assert.deepEqual(readJestResult(file), {
     passed: 3,
     failed: 2,
+    skipped: 2,
     ms: 1500,
     files: [
       { file: '/a.test.js', passed: 3, failed: 1, failedTests: ['test 1'] },
       { file: '/b.test.js', passed: 0, failed: 1, failedTests: [] },
     ],
-    tests: [0, 100, 200, 300].map((ms, index) => ({ test: `a.test.js test ${index}`, ms })),
+    tests: [0, 100, 200, 300, 400, 500].map((ms, index) => ({ test: `a.test.js test ${index}`, ms })),
   })
   assert.equal(readJestResult(join(folder, 'none.json')), undefined)
 })
@@ -109,6 +111,21 @@ test('the summary lists the files that used the processors longest, and their su
     '     9.0 s  b media x.js',
     '     1.5 s  a unit all files',
   ])
+})
+
+test('skipped tests are in the line of their suite, and their files in the summary, but not in the last line', () => {
+  const skips = [
+    { file: 'dist/a.test.js', skipped: 2 },
+    { file: 'dist/b.test.js', skipped: 1 },
+  ]
+  const suite = { suite: 'a unit', passed: 4, failed: 0, skips, ms: 0 }
+  assert.match(suiteLine(suite), /^✓ a unit +4 passed, 3 skipped +0\.0 s$/)
+  assert.match(suiteLine({ ...suite, failed: 1 }), /^✗ a unit +4 passed, 1 FAILED, 3 skipped /)
+  assert.deepEqual(skippedLines([suite, { suite: 'check lint' }]), [
+    'skipped: 2 in a unit dist/a.test.js',
+    'skipped: 1 in a unit dist/b.test.js',
+  ])
+  assert.equal(sumLine([suite]), '4 passed, 0 failed')
 })
 
 test('the summary lists the flaky files', () => {

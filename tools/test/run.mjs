@@ -20,6 +20,7 @@ import {
   flakyLines,
   readTapCounts,
   readTapFailures,
+  skippedLines,
   slowestLines,
   suiteLine,
   sumLine,
@@ -248,6 +249,13 @@ const slowest = slowestLines(suites)
 const minutes = ((performance.now() - startedAt) / 60_000).toFixed(1)
 if (slowest.length > 0) console.log([`\nslowest tests of ${minutes} min:`, ...slowest].join('\n'))
 if (slowest.length > 0) console.log(['\nmost processor time:', ...busiestLines(suites)].join('\n'))
-for (const line of [...flakyLines(flaky), ...failedLines(suites, flaky)]) console.log(line)
+// Those of a run with -t were not chosen.
+const { options } = splitWords(process.argv.slice(2))
+for (const line of [
+  ...(options.length > 0 ? [] : skippedLines(suites)),
+  ...flakyLines(flaky),
+  ...failedLines(suites, flaky),
+])
+  console.log(line)
 if (suites.some(({ failed }) => failed > 0)) process.exitCode ||= 1
 console.log(sumLine(suites))

@@ -27,7 +27,7 @@ for (const signal of ['SIGINT', 'SIGTERM'])
   })
 
 export const isInterrupted = () => interrupted
-export const NOTHING = { passed: 0, failed: 0, output: '', failedFiles: [], tests: [], processorMs: 0 }
+export const NOTHING = { passed: 0, failed: 0, skipped: 0, output: '', failedFiles: [], tests: [], processorMs: 0 }
 
 /** Starts Node for tests; a signal to this process ends it too. */
 export function startTests(args, { stdio, env }) {
@@ -68,9 +68,10 @@ export function endWhenDone(child, { results, endTimeoutMs = END_TIMEOUT_MS, say
 
 /** The counts of a run whose process exited with `code`, 0 for one that goes on. */
 export function outcomeOf({ code, output, results, processorMs }) {
-  const counts = readJestResult(results) ?? { passed: 0, failed: 1, files: [], tests: [] }
+  const counts = readJestResult(results) ?? { passed: 0, failed: 1, skipped: 0, files: [], tests: [] }
   // A process that exits with an error fails the run, also when its results do not.
   const failed = counts.failed === 0 && code !== 0 ? 1 : counts.failed
   const failedFiles = counts.files.filter((each) => each.failed > 0)
-  return { passed: counts.passed, failed, output, failedFiles, tests: counts.tests, processorMs }
+  const { passed, skipped, tests } = counts
+  return { passed, failed, skipped, output, failedFiles, tests, processorMs }
 }
