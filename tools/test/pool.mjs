@@ -84,11 +84,15 @@ export async function runPool(jobs, cores = availableParallelism()) {
   return use.sums
 }
 
-/** How busy the processors were beside quiet jobs and without them: what is left shows where more jobs could run. */
+/**
+ * How busy the processors were beside quiet jobs and without them: what is left shows where more jobs could run. The sum is
+ * that of the whole machine, thus includes programs whose processes were killed, such as browsers.
+ */
 export function useLine({ besideQuiet, others }) {
   const part = ({ busy, total, ms }, where) =>
     `${total > 0 ? Math.round((100 * busy) / total) : 0} % in ${(ms / 60_000).toFixed(1)} min ${where} quiet files`
-  return `processors used: ${part(besideQuiet, 'beside')}, ${part(others, 'without')}`
+  const seconds = Math.round((besideQuiet.busy + others.busy) / 1_000)
+  return `processors used: ${seconds} s; ${part(besideQuiet, 'beside')}, ${part(others, 'without')}`
 }
 
 class Use {

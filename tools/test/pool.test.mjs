@@ -78,10 +78,10 @@ test('the pool reports the use of the processors beside quiet jobs and without t
   const { besideQuiet, others } = await runPool([{ expectedMs: 1, quiet: true, run }], 2)
   assert.ok(besideQuiet.ms > 0 && besideQuiet.busy <= besideQuiet.total)
   assert.equal(others.ms, 0)
-  const half = { busy: 30, total: 60, ms: 90_000 }
+  const half = { busy: 30_000, total: 60_000, ms: 90_000 }
   assert.equal(
-    useLine({ besideQuiet: half, others: { busy: 0, total: 0, ms: 0 } }),
-    'processors used: 50 % in 1.5 min beside quiet files, 0 % in 0.0 min without quiet files',
+    useLine({ besideQuiet: half, others: { busy: 15_000, total: 60_000, ms: 60_000 } }),
+    'processors used: 45 s; 50 % in 1.5 min beside quiet files, 25 % in 1.0 min without quiet files',
   )
 })
 
