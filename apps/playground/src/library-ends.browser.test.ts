@@ -77,6 +77,42 @@ describe('the client library', () => {
     expect(await library.receiver.evaluate(() => window.bench.log)).toContain('videoElementDestroyed')
   })
 
+  it('leaves an element of the application as it was before the own camera, and adds none after the end', async () => {
+    const seen = await library.sender.evaluate(async () => {
+      const { client, session } = window.bench
+      const publisher = await client.createPublisher({ audio: false })
+      let playing = 0
+      publisher.on('streamPlaying', () => playing++)
+      const element = document.createElement('video')
+      element.style.transform = 'rotate(10deg)'
+      document.body.append(element)
+      // An effect of a page may run twice.
+      publisher.attach(element)
+      publisher.attach(element)
+      const plays = new Promise((resolve) => publisher.once('streamPlaying', resolve))
+      const attached = { videos: publisher.videos.length, transform: element.style.transform }
+      await plays
+      await new Promise((resolve) => element.requestVideoFrameCallback(resolve))
+      publisher.detach(element)
+      const detached = { videos: publisher.videos.length, transform: element.style.transform, playing }
+      await session.publish(publisher, document.body)
+      const again = await session.publish(publisher, document.body).catch((error: unknown) => String(error))
+      const published = document.querySelectorAll('video').length
+      await publisher.unpublish()
+      publisher.attach(document.body)
+      const ended = document.querySelectorAll('video').length
+      return { attached, detached, again, published, ended }
+    })
+    expect(seen).toEqual({
+      attached: { videos: 1, transform: 'scaleX(-1)' },
+      detached: { videos: 0, transform: 'rotate(10deg)', playing: 1 },
+      again: 'ServiceError: publish: the publisher is already published',
+      // That of the application, and that of the first call.
+      published: 2,
+      ended: 1,
+    })
+  })
+
   it('publishes again after unpublishing, and several streams at once, over the same transport', async () => {
     await library.publish({ audio: false })
     await library.sender.evaluate(() => [...window.bench.session.publishers.values()][0]?.unpublish())

@@ -37,6 +37,22 @@ function resolveTarget(target: VideoTarget): Element {
   throw new TypeError(typeof target === 'string' ? `target: no element matches "${target}"` : 'target: no element')
 }
 
+const MIRRORED = 'scaleX(-1)'
+/** The own transforms of the mirrored elements of all players. */
+const ownTransforms = new WeakMap<HTMLVideoElement, string>()
+
+/** Mirrors an element, or gives a mirrored one its own transform back. */
+function setMirrored(element: HTMLVideoElement, mirrored: boolean): void {
+  const own = ownTransforms.get(element)
+  if (mirrored) {
+    if (own === undefined) ownTransforms.set(element, element.style.transform)
+    element.style.transform = MIRRORED
+  } else if (own !== undefined) {
+    ownTransforms.delete(element)
+    if (element.style.transform === MIRRORED) element.style.transform = own
+  }
+}
+
 /**
  * Calls `first` when the element shows its first frame, or plays its first sound without video. An element that played
  * before (`again`) may not emit `playing` once more, but its time advances.
@@ -62,6 +78,7 @@ function onFirstFrame(element: HTMLVideoElement, hasVideo: boolean, again: boole
 export class Player {
   readonly #attached = new Set<Attached>()
   #mutedByPolicy = false
+  #isClosed = false
   readonly #media: MediaStream
   readonly #options: PlayerOptions
   readonly #handlers: PlayerHandlers
@@ -76,18 +93,22 @@ export class Player {
     return [...this.#attached].map(({ element }) => element)
   }
 
-  /** Throws a `TypeError` when the target does not exist. */
+  /** Throws a `TypeError` when the target does not exist. After `close` it returns an element that shows nothing. */
   attach(target: VideoTarget): HTMLVideoElement {
     const found = resolveTarget(target)
     const created = !(found instanceof HTMLVideoElement)
     const element = found instanceof HTMLVideoElement ? found : document.createElement('video')
+    // Nothing would remove a new element.
+    if (this.#isClosed) return element
+    const former = this.#forget(element)
     element.autoplay = true
     element.playsInline = true
     element.muted = this.#options.silent || this.#mutedByPolicy
-    if (this.#options.mirror) element.style.transform = 'scaleX(-1)'
+    setMirrored(element, this.#options.mirror)
     element.srcObject = this.#media
     if (created) found.append(element)
-    const attached: Attached = { element, created, wasConnected: element.isConnected, stop: () => {} }
+    const wasCreated = created || former?.created === true
+    const attached: Attached = { element, created: wasCreated, wasConnected: element.isConnected, stop: () => {} }
     attached.stop = this.#watch(attached)
     this.#attached.add(attached)
     if (created) this.#handlers.created(element)
@@ -120,15 +141,26 @@ export class Player {
   }
 
   close(): void {
+    this.#isClosed = true
     for (const attached of this.#attached) this.#release(attached)
   }
 
-  #release(attached: Attached): void {
-    const { element, created, stop } = attached
+  /** Stops watching an element that is attached. */
+  #forget(element: HTMLVideoElement): Attached | undefined {
+    const attached = [...this.#attached].find((each) => each.element === element)
+    if (!attached) return undefined
     this.#attached.delete(attached)
-    stop()
+    attached.stop()
+    return attached
+  }
+
+  #release({ element, created }: Attached): void {
+    this.#forget(element)
     // The application may show another stream in it now.
-    if (element.srcObject === this.#media) element.srcObject = null
+    if (element.srcObject === this.#media) {
+      element.srcObject = null
+      setMirrored(element, false)
+    }
     if (!created) return
     element.remove()
     this.#handlers.destroyed(element)

@@ -126,12 +126,14 @@ export class Session extends Emitter<SessionEvents> {
   async publish(source: PublisherOptions | Publisher = {}, target?: VideoTarget): Promise<Publisher> {
     const participant = this.#require('publish')
     const publisher = source instanceof Publisher ? source : await createPublisher(source)
+    const shownBefore = publisher.videos
     try {
       if (target) publisher.attach(target)
       await participant.publish(publisher)
       return publisher
     } catch (error) {
       if (publisher !== source) publisher.close()
+      for (const element of publisher.videos) if (!shownBefore.includes(element)) publisher.detach(element)
       throw error
     }
   }
@@ -222,7 +224,7 @@ export class Session extends Emitter<SessionEvents> {
     this.#require('subscribe').signalling.dropSocket()
   }
 
-  #join(url: string, secret: string, clientData: string | object): Promise<LocalParticipant> {
+  async #join(url: string, secret: string, clientData: string | object): Promise<LocalParticipant> {
     const text = typeof clientData === 'string' ? clientData : JSON.stringify(clientData)
     const params = { token: secret, clientData: text, platform: describePlatform(navigator.userAgent) }
     return LocalParticipant.join(url, params, {

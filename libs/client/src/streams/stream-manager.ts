@@ -31,7 +31,8 @@ export abstract class StreamManager<Events extends StreamManagerEvents> extends 
 
   /**
    * Shows the stream in a `<video>`, or in a new `<video>` inside another element; a string is a CSS selector. An element
-   * that the library creates is removed when the stream ends. Throws a `TypeError` when the selector matches no element.
+   * that the library creates is removed when the stream ends; after that, an element stays empty and no new one is added.
+   * Throws a `TypeError` when the selector matches no element.
    */
   attach(target: VideoTarget): HTMLVideoElement {
     return this.#player.attach(target)
