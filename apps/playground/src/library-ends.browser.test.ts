@@ -219,6 +219,8 @@ describe('the client library', () => {
   it('rejects invalid calls with an explanation before it sends a request', async () => {
     const errors = await library.sender.evaluate(async () => {
       const { client, session } = window.bench
+      const fresh = new client.Session()
+      const token = 'ws://localhost/service/signalling?sessionId=a&token=tok_a'
       const errorOf = (promise: Promise<unknown> | undefined): Promise<string> =>
         (promise ?? Promise.resolve()).then(
           () => 'no error',
@@ -226,6 +228,8 @@ describe('the client library', () => {
         )
       return [
         await errorOf(new client.Session().connect('tok_abc')),
+        await errorOf(fresh.connect(token, { clientData: window })),
+        fresh.state,
         await errorOf(session.connect('again')),
         await errorOf(session.publish({ audio: false, video: false })),
         await errorOf(session.publish({ audio: true, resolution: 'big' })),
@@ -236,6 +240,8 @@ describe('the client library', () => {
     })
     expect(errors).toEqual([
       'ServiceError: token: is not a URL; pass the whole "token" of a connection, not only its tok_… part',
+      expect.stringMatching(/^(TypeError|SecurityError)/),
+      'new',
       'ServiceError: connect: this session is already connected',
       'TypeError: audio, video, screen: the options leave nothing to publish',
       'TypeError: resolution: "big" is not of the form 640x480',
