@@ -1,3 +1,4 @@
+import { ServiceError } from '@session-service/contract'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { deferred } from '../platform/deferred.js'
 import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
@@ -190,6 +191,35 @@ describe('a publisher on a phone that opens one camera at a time', () => {
     await expect(publisher.useDevice('video', 'rear')).rejects.toMatchObject({ code: 'NOT_FOUND' })
     expect(requested).toEqual(['rear', 'rear'])
     expect(live()).toEqual([])
+  })
+})
+
+describe('a publisher whose muting the server refuses', () => {
+  let testbed: ParticipantTestbed
+  beforeEach(async () => {
+    testbed = await ParticipantTestbed.join()
+  })
+  afterEach(() => testbed.stop())
+  const refuse = (): void =>
+    testbed.server.answer('changeStream', () => ({ error: new ServiceError('RATE_LIMITED', 'try again later') }))
+
+  it('stays muted, and sends a repeated call', async () => {
+    const publisher = await testbed.publish()
+    refuse()
+    await expect(publisher.publishAudio(false)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+    expect([publisher.audioActive, publisher.stream?.audioActive]).toEqual([false, true])
+    testbed.answerAll()
+    await publisher.publishAudio(false)
+    expect(publisher.stream?.audioActive).toBe(false)
+    await publisher.publishAudio(false)
+    expect(testbed.server.calls('changeStream')).toHaveLength(2)
+  })
+
+  it('stays muted when it is unmuted twice at once', async () => {
+    const publisher = await testbed.publish({ publishAudio: false })
+    refuse()
+    await Promise.allSettled([publisher.publishAudio(true), publisher.publishAudio(true)])
+    expect([publisher.audioActive, publisher.stream?.audioActive]).toEqual([false, false])
   })
 })
 

@@ -265,15 +265,21 @@ export class Publisher extends StreamManager<PublisherEvents> {
   async #setActive(kind: MediaKind, active: boolean): Promise<void> {
     if (!this.#tracks.get(kind)) throw new ServiceError('NOT_FOUND', `the publisher has no ${kind} track`)
     const before = this.#tracks.active[kind]
-    if (active === before) return
+    if (active === before && this.#isReported(kind)) return
     this.#tracks.setActive(kind, active)
     try {
       if (this.published) await this.#publication?.sendActive(kind)
     } catch (error) {
       // Muting stays in effect locally although the request failed.
-      if (active) this.#tracks.setActive(kind, before)
+      if (active && !before) this.#tracks.setActive(kind, false)
       throw error
     }
+  }
+
+  /** Whether the others know the state of the kind: they do not after a failed request. */
+  #isReported(kind: MediaKind): boolean {
+    const known = kind === 'audio' ? this.#stream?.audioActive : this.#stream?.videoActive
+    return !this.published || known === this.#tracks.sends(kind)
   }
 
   #trackEnded(kind: MediaKind): void {
