@@ -57,6 +57,19 @@ describe('captureTracks', () => {
     },
   )
 
+  it('opens no microphone for a screen without an audio source', async () => {
+    const screen = { kind: 'video' }
+    const getDisplayMedia = async () => ({ getVideoTracks: () => [screen], getTracks: () => [screen] })
+    Object.defineProperty(navigator, 'mediaDevices', { value: { getDisplayMedia }, configurable: true })
+    try {
+      const none = { audio: undefined } as unknown as CaptureOptions
+      for (const options of [{}, none, { audio: false }])
+        expect(await captureTracks({ screen: true, ...options })).toEqual([{ track: screen, opened: true }])
+    } finally {
+      Reflect.deleteProperty(navigator, 'mediaDevices')
+    }
+  })
+
   it('rejects with INSECURE_CONTEXT on an insecure page, where browsers hide all devices', async () => {
     await expect(captureTracks({})).rejects.toMatchObject({ code: 'INSECURE_CONTEXT' })
     await expect(captureTracks({ screen: true })).rejects.toMatchObject({ code: 'INSECURE_CONTEXT' })

@@ -151,7 +151,7 @@ function ownTracks({ audio, video, screen }: CaptureOptions): CapturedTrack[] {
  * source open, or with a `TypeError` when the options name no source or contradict each other.
  */
 export async function captureTracks(given: CaptureOptions): Promise<CapturedTrack[]> {
-  const options = given.screen ? { audio: false, ...given } : given
+  const options = given.screen ? { ...given, audio: given.audio ?? false } : given
   const own = ownTracks(options)
   const screen = options.screen
     ? await captureScreen(options).catch((error) => Promise.reject(mediaErrorOf(error, true)))
