@@ -178,6 +178,15 @@ describe('MediaConnection', () => {
     expect(log).toEqual(['lost'])
   })
 
+  it('rejects a task that the end of the session interrupts in the browser', async () => {
+    const step = deferred<void>()
+    const ran = connection.run(() => step.promise)
+    const stopped = new Error('AwaitQueue stopped')
+    connection.close()
+    step.reject(stopped)
+    await expect(ran).rejects.toMatchObject({ code: 'UNAVAILABLE', cause: stopped })
+  })
+
   it('ignores an answer after the session has ended', async () => {
     const answer = deferred<RejoinResult>()
     answers = [answer.promise]

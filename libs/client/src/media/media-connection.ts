@@ -100,7 +100,7 @@ export class MediaConnection {
       try {
         return await task(engine)
       } catch (error) {
-        if (!(await this.#wasLost(engine, error))) throw error
+        if (!(await this.#wasLost(engine, error))) throw this.#translated(error)
       }
     }
   }
@@ -144,6 +144,12 @@ export class MediaConnection {
   async #wasLost(engine: Engine, error: unknown): Promise<boolean> {
     if (this.isCurrent(engine) && isNodeUnreachable(error)) await this.#delay.wait(MEDIA_TIMEOUTS.lossReport)
     return this.#state !== 'closed' && !this.isCurrent(engine)
+  }
+
+  /** The end of the session interrupts steps of the browser, whose errors do not say why. */
+  #translated(error: unknown): unknown {
+    if (this.#state !== 'closed' || error instanceof ServiceError) return error
+    return new ServiceError('UNAVAILABLE', 'the session has been left', { cause: error })
   }
 
   async #rejoin(): Promise<void> {
