@@ -179,19 +179,15 @@ export class Publication {
 
   #toSend(engine: Engine): TrackToSend[] {
     const [audio, track] = [this.#tracks.get('audio'), this.#tracks.get('video')]
-    return [...(audio ? [{ track: this.#sendable(audio) }] : []), ...(track ? [this.#videoToSend(track, engine)] : [])]
-  }
-
-  /** A device may have been unplugged since the first `publish`; a blank track keeps its place for the next device. */
-  #sendable(track: MediaStreamTrack): MediaStreamTrack {
-    return this.#stream ? liveOrBlank(track) : track
+    // A device may have been unplugged; a blank track keeps its place for the next device.
+    return [...(audio ? [{ track: liveOrBlank(audio) }] : []), ...(track ? [this.#videoToSend(track, engine)] : [])]
   }
 
   #videoToSend(track: MediaStreamTrack, engine: Engine): TrackToSend {
     const { simulcast, maxSendKbps, minSendKbps } = this.#context
     const wanted = this.#options.simulcast ?? (simulcast && this.#options.typeOfVideo === 'CAMERA')
     return {
-      track: this.#sendable(track),
+      track: liveOrBlank(track),
       encodings: videoEncodings({ ...this.#video(track), simulcast: wanted && engine.canSimulcast }),
       startKbps: Math.min(START_KBPS, maxSendKbps || START_KBPS),
       minKbps: Math.min(minSendKbps, maxSendKbps || minSendKbps),

@@ -301,10 +301,14 @@ describe('a publisher whose device ends', () => {
     expect(reported()).toEqual([videoOff])
   })
 
-  it('publishes a blank track as inactive after a loss of the media', async () => {
-    const canvas = { getContext: () => null, captureStream: () => ({ getVideoTracks: () => [stubTrack('video')] }) }
-    Object.assign(globalThis, { document: { createElement: () => canvas } })
-    try {
+  describe('sends a blank track', () => {
+    beforeEach(() => {
+      const canvas = { getContext: () => null, captureStream: () => ({ getVideoTracks: () => [stubTrack('video')] }) }
+      Object.assign(globalThis, { document: { createElement: () => canvas } })
+    })
+    afterEach(() => void Reflect.deleteProperty(globalThis, 'document'))
+
+    it('as inactive after a loss of the media', async () => {
       const publisher = await testbed.publish()
       end(publisher, 'video')
       await until('the change', () => publisher.stream?.videoActive === false)
@@ -314,9 +318,17 @@ describe('a publisher whose device ends', () => {
       expect(testbed.callsAfter('publish', 1)).toMatchObject([{ params: again }])
       await publisher.replaceTrack(stubTrack('video'))
       expect(reported()).toEqual([videoOff, videoOn])
-    } finally {
-      Reflect.deleteProperty(globalThis, 'document')
-    }
+    })
+
+    it('as inactive when the device ended in the preview, until it has another track', async () => {
+      const publisher = testbed.publisher()
+      end(publisher, 'video')
+      await testbed.participant.publish(publisher)
+      expect(testbed.server.calls('publish')).toMatchObject([{ params: { audioActive: true, videoActive: false } }])
+      await publisher.replaceTrack(stubTrack('video'))
+      expect(publisher.stream?.videoActive).toBe(true)
+      expect(reported()).toEqual([videoOn])
+    })
   })
 
   it('unpublishes a screen that is no longer shared', async () => {
