@@ -16,9 +16,9 @@
  *   stop
  *
  * `open` leads to a `stream` for each stream of the camera and to `streams` when all are known, or were waited for long
- * enough: over RTSP the `stream` of a late one follows. Each waits for its `send` or `refuse`. `media` follows with its first packet, `waiting` each second before it and `sent` after it. `error` has a
- * cause, and ends the program like `ended`. RTP timestamps are those of CLOCK_MONOTONIC: a program that starts again
- * continues them.
+ * enough: over RTSP the `stream` of a late one follows. Each waits for its `send` or `refuse`. `media` follows with its
+ * first packet, `waiting` each second before it and `sent` after it. `error` has a cause, and ends the program like
+ * `ended`. RTP timestamps are those of CLOCK_MONOTONIC: a program that starts again continues them.
  *
  * A stream with several SSRCs sends the live pictures on its last layer. Those with odd numbers are lanes for receivers
  * that join between two key frames. The media worker changes from a lane to the live layer with a key frame. The layers
