@@ -11,7 +11,12 @@ import { SessionRecovery } from './session-recovery.service.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { NodeIdClaims } from './node-id-claims.service.js'
 import { isLeaving, isUp } from '../media-nodes/media-node-status.js'
-import { type LostRoom, MediaNodeRepository, type MediaNodeRow } from '../media-nodes/media-node.repository.js'
+import {
+  type LostRoom,
+  MediaNodeRepository,
+  type MediaNodeRow,
+  type NodeChange,
+} from '../media-nodes/media-node.repository.js'
 import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
 import { USED_BOOT_ROWS } from '../media-nodes/session-place.js'
@@ -193,8 +198,15 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
     const timeoutS = this.config.SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT
     const isOver = timeoutS >= 0 && this.clock.now() - (disconnectedAt ?? 0) >= timeoutS * 1_000
     if (!isLeaving(status) && !isOver) return
-    if (this.driver.startsNodes) await this.driver.drop({ id, environmentId })
-    await this.#end(id, (row) => row.disconnectedAt === disconnectedAt)
+    const isStillLost = (row: MediaNodeRow): boolean => row.disconnectedAt === disconnectedAt
+    if (this.driver.startsNodes) {
+      // A node that has returned must not be stopped, and a terminating one does not return.
+      const row = await this.repository.change((change) => this.#startEnd(change, id, isStillLost))
+      if (!row) return
+      this.mediaNodes.update(row)
+      await this.driver.drop({ id, environmentId })
+    }
+    await this.#end(id, isStillLost)
   }
 
   async #deregister({ nodeId, bootId }: NodeBoot): Promise<void> {
@@ -212,13 +224,21 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
   /** Sets a node without sessions to `terminated`. */
   async #end(nodeId: string, isExpected: (row: MediaNodeRow) => boolean): Promise<void> {
     const row = await this.repository.change(async (change) => {
-      const found = await this.repository.lock(change, nodeId)
-      if (!found || !isUp(found.status) || !isExpected(found)) return undefined
-      const terminating =
-        found.status === 'terminating' ? found : await this.repository.setStatus(change, found, 'terminating')
-      return this.repository.setStatus(change, terminating, 'terminated')
+      const terminating = await this.#startEnd(change, nodeId, isExpected)
+      return terminating && this.repository.setStatus(change, terminating, 'terminated')
     })
     if (row) this.mediaNodes.update(row)
+  }
+
+  /** Sets a node to `terminating`. Undefined when it has ended, or is not as expected. */
+  async #startEnd(
+    change: NodeChange,
+    nodeId: string,
+    isExpected: (row: MediaNodeRow) => boolean,
+  ): Promise<MediaNodeRow | undefined> {
+    const found = await this.repository.lock(change, nodeId)
+    if (!found || !isUp(found.status) || !isExpected(found)) return undefined
+    return found.status === 'terminating' ? found : this.repository.setStatus(change, found, 'terminating')
   }
 
   /** The reported rooms whose sessions are still placed on the node. */

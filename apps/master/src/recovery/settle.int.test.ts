@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import type { TestDatabase } from '@session-service/testing'
+import type { DataSource } from 'typeorm'
+import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
+import { EventLog } from '../events/event-log.js'
+import { MediaNodeRepository, type MediaNodeRow } from '../media-nodes/media-node.repository.js'
+import type { NodeDriver } from '../media-nodes/driver/node-driver.js'
+import type { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import type { MasterConfig } from '../platform/config/configuration.module.js'
+import { ClusterClock } from '../platform/database/cluster-clock.js'
+import { NodeFailureHandler } from './node-failure-handler.service.js'
+
+const config = {
+  ...{ SERVICE_CDR: false, SERVICE_WEBHOOK: false, SERVICE_EDITION: 'pro' },
+  SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT: 3,
+} as MasterConfig
+
+let database: TestDatabase
+let dataSource: DataSource
+let close: MasterDatabase['close']
+let repository: MediaNodeRepository
+/** The row of a node that was lost longer ago than the timeout. */
+let lost: MediaNodeRow
+
+beforeAll(async () => {
+  ;({ database, dataSource, close } = await openMasterDatabase())
+  repository = new MediaNodeRepository(dataSource, new EventLog(dataSource, config), new ClusterClock(), config)
+})
+afterAll(() => close())
+beforeEach(async () => {
+  await database.query('DELETE FROM media_node')
+  await database.query(
+    `INSERT INTO media_node (id, status, launching_time, boot_id, disconnected_at) VALUES ('north', 'running', 1, 'boot', 2)`,
+  )
+  const row = await repository.find('north')
+  if (!row) throw new Error('the row was not inserted')
+  lost = row
+})
+
+const statusOf = async (id: string) => (await repository.find(id))?.status
+
+/** Settles the lost node. Gives the statuses of the node when the driver was to stop it. */
+async function settle(fails = false): Promise<(string | undefined)[]> {
+  const statuses: (string | undefined)[] = []
+  const driver = {
+    startsNodes: true,
+    drop: async ({ id }: { id: string }) => {
+      statuses.push(await statusOf(id))
+      if (fails) throw new Error('the environment does not answer')
+    },
+  } as unknown as NodeDriver
+  const mediaNodes = { update: () => undefined } as unknown as MediaNodesService
+  const unused = undefined as never
+  const handler = new NodeFailureHandler(
+    ...([unused, mediaNodes, repository, unused, unused, unused, new ClusterClock(), driver, config] as const),
+  )
+  await handler.settle(lost).catch((error: unknown) => expect(error).toEqual(expect.any(Error)))
+  return statuses
+}
+
+it('a media node that has returned after a master read its row is not stopped', async () => {
+  await repository.change(async (change) => {
+    const row = await repository.lock(change, 'north')
+    return row && repository.recover(change, row, {}, 10_000)
+  })
+  expect(await settle()).toEqual([])
+  expect(await statusOf('north')).toBe('running')
+})
+
+it('a lost media node is terminating before the driver stops it, so that it cannot return meanwhile', async () => {
+  expect(await settle()).toEqual(['terminating'])
+  expect(await statusOf('north')).toBe('terminated')
+})
+
+it('a lost media node stays terminating while the driver cannot stop it', async () => {
+  expect(await settle(true)).toEqual(['terminating'])
+  expect(await statusOf('north')).toBe('terminating')
+})
