@@ -58,8 +58,10 @@ export class DrivenNodesService {
         return this.#repeatLaunch(action.row)
       case 'fail': {
         const row = await this.launches.fail(action.id, action.reason)
-        if (row) this.#logger.warn(`media node ${action.id} did not start: ${action.reason}`)
-        return this.launches.drop(row ?? { id: action.id })
+        // Otherwise it has connected meanwhile, or another step has ended its launch and stops it.
+        if (!row) return
+        this.#logger.warn(`media node ${action.id} did not start: ${action.reason}`)
+        return this.launches.drop(row)
       }
       case 'explain':
         return this.#explain(action.id, action.reason)

@@ -4,6 +4,7 @@ import { Inject, Injectable, Logger } from '@nestjs/common'
 import { Job } from '../platform/jobs/job.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { NODE_DRIVER, type NodeDriver, type NodeLaunch, NodeLaunchError } from './driver/node-driver.js'
+import { isUp } from './media-node-status.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from './media-node.repository.js'
 import { MediaNodesService } from './media-nodes.service.js'
@@ -53,15 +54,20 @@ export class NodeLaunchService {
       const { environmentId, ended } = await unlessAborted(this.driver.launch(node, signal), signal)
       launches.inc({ outcome: 'begun' })
       const row = await this.repository.change((change) => this.repository.set(change, node.id, { environmentId }))
-      if (!row) throw new ServiceError('CONFLICT', `media node ${node.id} was removed meanwhile`)
-      this.mediaNodes.update(row)
+      if (row) this.mediaNodes.update(row)
+      if (!row || hasEnded(row)) {
+        await this.drop(node)
+        throw new ServiceError('CONFLICT', `media node ${node.id} was removed meanwhile`)
+      }
       void ended?.then((how) => this.#endedEarly(node.id, how))
       return row
     } catch (error) {
       if (error instanceof ServiceError) throw error
       this.#logger.warn({ err: error }, `media node ${node.id} could not be started`)
       await this.fail(node.id, error instanceof NodeLaunchError ? error.message : undefined)
-      await this.drop(node)
+      const row = await this.repository.find(node.id)
+      // An earlier attempt may have started it.
+      if (!row || hasEnded(row)) await this.drop(node)
       throw new ServiceError('LAUNCH_FAILED', `media node ${node.id} could not be started`, { cause: error })
     }
   }
@@ -71,10 +77,18 @@ export class NodeLaunchService {
   async upkeep(): Promise<void> {
     for (const row of this.mediaNodes.rows()) {
       if ((row.status !== 'launching' && row.status !== 'canceled') || row.statusAge < this.#timeoutMs) continue
-      this.#logger.warn(`the launch of media node ${row.id} timed out: ${row.statusReason ?? 'no heartbeat arrived'}`)
-      await this.drop(row)
-      await this.fail(row.id, row.statusReason ?? `no heartbeat within ${this.#timeoutMs / 1_000} s`)
+      await this.#timeOut(row)
     }
+  }
+
+  async #timeOut(row: MediaNodeRow): Promise<void> {
+    const reason = row.statusReason ?? `no heartbeat within ${this.#timeoutMs / 1_000} s`
+    // A canceled one would register as a new node after the end of its row.
+    if (row.status === 'canceled') await this.drop(row)
+    // The first heartbeat of another one may have arrived meanwhile.
+    const ended = await this.fail(row.id, reason)
+    if (ended) this.#logger.warn(`the launch of media node ${row.id} timed out: ${reason}`)
+    if (ended?.status === 'failed') await this.drop(row)
   }
 
   /** Stops a node whose launch failed, in case it runs. */
@@ -108,3 +122,7 @@ export class NodeLaunchService {
     return row
   }
 }
+
+/** Whether a node that was to be started is no longer wanted: its launch has ended before its first heartbeat, or its run. */
+const hasEnded = ({ status, bootId }: MediaNodeRow): boolean =>
+  isUp(status) ? bootId === null : status === 'failed' || status === 'terminated'
