@@ -6,7 +6,10 @@ import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.servi
 import { NodeFailureHandler } from './node-failure-handler.service.js'
 
 const FORGET_EVERY_MS = 10_000
-/** A command that the node has not carried out is sent again after this long, ms. */
+/**
+ * A command that the node has not carried out is sent again after this long, ms. A status that is being changed back
+ * contradicts the heartbeats too, until both the node and the row have changed.
+ */
 const RETRY_MS = 3_000
 /** A node that still runs this long after the command to terminate, ms, is stopped by the driver. */
 const FORCED_AFTER_MS = 15_000
@@ -18,6 +21,7 @@ const KEEP_FAILED_MS = 60_000
 @Injectable()
 export class DesiredStateEnforcer {
   readonly #logger = new Logger(DesiredStateEnforcer.name)
+  /** When the last command was sent, or heartbeats first contradicted the status, monotonic ms. */
   readonly #sentAt = new Map<string, number>()
 
   constructor(
@@ -43,8 +47,10 @@ export class DesiredStateEnforcer {
   @Job({ name: 'media node orders', scope: 'leader', everyMs: 0, isSlow: true })
   async upkeep({ now }: JobRun): Promise<void> {
     for (const row of this.mediaNodes.rows()) {
+      const sentAt = this.#sentAt.get(row.id)
       if (!this.#isOutstanding(row)) this.#sentAt.delete(row.id)
-      else if (now - (this.#sentAt.get(row.id) ?? now - row.statusAge) >= RETRY_MS) await this.#retry(row)
+      else if (sentAt === undefined) this.#sentAt.set(row.id, now)
+      else if (now - sentAt >= RETRY_MS) await this.#retry(row)
     }
   }
 

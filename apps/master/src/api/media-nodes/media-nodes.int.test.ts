@@ -12,6 +12,7 @@ import {
 } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { z } from 'zod'
+import { HeartbeatOnlyNode } from '../../media-nodes/drivers/fixtures/heartbeat-only-node.js'
 import { ENTERED, nodeEvents } from '../../media-nodes/fixtures/node-events.js'
 
 const PATIENCE_MS = 60_000
@@ -264,6 +265,28 @@ describe('PATCH media-nodes', () => {
     expect(eventsOf('base')).toEqual([...ENTERED, `running → ${WAITING}`, `${WAITING} → running`])
     await again()
     await free()
+  })
+
+  it('takes a node back into service although it sends heartbeats of that before its answer', async () => {
+    const slow = await HeartbeatOnlyNode.start(stack.nats.url, 'slow', 0)
+    try {
+      await until('it is in the cluster', () => stack.api.getMediaNode('slow'), PATIENCE_MS)
+      expect((await patch('slow', WAITING)).status).toBe(200)
+      await until('it drains', () => slow.commands.includes('drain'))
+      await stack.postgres.query(`UPDATE media_node SET changed_at = now() - interval '1 min' WHERE id = 'slow'`)
+      // The leader compares heartbeats and rows each second.
+      const [drained] = await stack.postgres.query(`SELECT clock_timestamp() + interval '1.5 s' AS compared`)
+      await until('the leader has seen it drain', async () => {
+        const behind = await stack.postgres.query('SELECT 1 FROM master WHERE alive_at < $1', [drained?.compared])
+        return behind.length === 0
+      })
+      slow.answersAfterMs = 2_200
+      expect(await patch('slow', 'running')).toMatchObject({ status: 200, body: { status: 'running' } })
+      expect(slow.commands).toEqual(['drain', 'undrain'])
+      expect(await stack.api.getMediaNode('slow')).toMatchObject({ status: 'running' })
+    } finally {
+      await slow.end()
+    }
   })
 
   it('K8: to terminating of the last node makes health DOWN', async () => {
