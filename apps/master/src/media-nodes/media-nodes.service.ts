@@ -173,17 +173,22 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   }
 
   isKnown(nodeId: string): boolean {
-    return this.row(nodeId) !== undefined || this.members().some((node) => node.nodeId === nodeId)
+    return this.#statusOf(nodeId) !== undefined
   }
 
   /** Why no session may be forced onto this node; undefined when one may. */
   refusalOf(nodeId: string): string | undefined {
-    if (!this.isKnown(nodeId)) return `no media node with the id ${nodeId}`
+    const status = this.#statusOf(nodeId)
+    if (status === undefined) return `no media node with the id ${nodeId}`
+    return status === 'running' ? undefined : `media node ${nodeId} is ${status}: it takes no new sessions`
+  }
+
+  /** By its row, and by its heartbeats where there is none or it says `running`. */
+  #statusOf(nodeId: string): string | undefined {
+    const written = this.row(nodeId)?.status
+    if (written !== undefined && written !== 'running') return written
     const beat = this.members().find((node) => node.nodeId === nodeId)
-    if (beat?.status === 'running') return undefined
-    const written = this.row(nodeId)?.status ?? 'running'
-    const status = written === 'running' ? (beat?.status ?? 'disconnected') : written
-    return `media node ${nodeId} is ${status}: it takes no new sessions`
+    return beat?.status ?? (written && 'disconnected')
   }
 
   /** The row, at most a second old; two seconds while all nodes rest. */
