@@ -137,7 +137,7 @@ async function loadLanguage(api) {
 
 /** Two participants see each other; the session is recorded, and the file downloaded. */
 async function call({ api, page }, { seconds, work }) {
-  const browser = await launchBrowser()
+  const browser = await launchBrowser({ isCaptureFull: true })
   try {
     await useSmallCamera(browser.context)
     const [ada, grace] = [

@@ -1,6 +1,5 @@
 import { type Stack, type TestBrowser, launchBrowser, startStack } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { useSmallCamera } from './fixtures/small-camera.js'
 import { Tab } from './fixtures/tab.js'
 
 let stack: Stack
@@ -9,7 +8,6 @@ let browser: TestBrowser
 beforeAll(async () => {
   const strict = launchBrowser({ args: ['--autoplay-policy=document-user-activation-required'] })
   ;[stack, browser] = await Promise.all([startStack({ playground: true }), strict])
-  await useSmallCamera(browser.context)
 })
 afterAll(async () => {
   await browser?.close()

@@ -75,7 +75,7 @@ describeEach('captions of real speech, recognized by $name', (testEngine: TestEn
     problemsExpected: true,
     masterEnv,
     nodeEnv,
-    browserArgs,
+    browser: { args: browserArgs },
   })
   // The processors are for the recognition.
   beforeAll(() =>

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { keepPeerConnections, receivedTracks } from './fixtures/peer-connections.js'
 import { type ProxiedStack, startProxied } from './fixtures/proxied-stack.js'
 import { Tab } from './fixtures/tab.js'
-import { useSmallCamera } from './fixtures/small-camera.js'
 import type { UdpProxy } from './fixtures/udp-proxy.js'
 
 const STORM = { loss: 0.2, delayMs: 150 }
@@ -17,7 +16,6 @@ describe('media over a bad network', () => {
     const masterEnv = { SERVICE_PRO_NETWORK_QUALITY: 'true', SERVICE_PRO_NETWORK_QUALITY_INTERVAL: '2' }
     service = await startProxied({ playground: true, masterEnv })
     proxy = service.proxy
-    await useSmallCamera(service.browser.context)
     await keepPeerConnections(service.browser.context)
   })
   afterAll(() => service?.stop())

@@ -38,7 +38,7 @@ beforeAll(async () => {
     SERVICE_STREAMS_VIDEO_MAX_RECV_BANDWIDTH: String(GLOBAL),
     SERVICE_STREAMS_VIDEO_MIN_SEND_BANDWIDTH: String(MINIMUM),
   }
-  ;[stack, browser] = await Promise.all([startStack({ masterEnv }), launchBrowser()])
+  ;[stack, browser] = await Promise.all([startStack({ masterEnv }), launchBrowser({ isCaptureFull: true })])
 })
 afterAll(async () => {
   await browser?.close()

@@ -129,7 +129,7 @@ describe('tabs without common video codecs', () => {
 })
 
 describe('a simulcast publisher', () => {
-  const call = useCall({ frames: 5, isCameraFull: true })
+  const call = useCall({ frames: 5, browser: { isCaptureFull: true } })
 
   beforeAll(() => useReducedCodecs(call))
 

@@ -11,7 +11,6 @@ import {
 import type * as Client from '@session-service/client'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
-import { useSmallCamera } from './fixtures/small-camera.js'
 
 declare global {
   interface Window {
@@ -29,7 +28,6 @@ beforeAll(async () => {
   turn = await startTurnServer(SECRET)
   const masterEnv = { TURN_IP: '127.0.0.1', TURN_PORT: String(turn.port), TURN_SHARED_SECRET_KEY: SECRET }
   ;[stack, browser] = await Promise.all([startStack({ masterEnv }), launchBrowser()])
-  await useSmallCamera(browser.context)
 })
 beforeEach(async () => {
   room = (await stack.api.createSession()).id

@@ -9,7 +9,7 @@ describe('two participants in the playground', () => {
   const { both } = call
 
   it('receive each other for 20 s, appear in the API, and end the session when both have left', async () => {
-    const [ada, grace] = await both({ camera: 'full' })
+    const [ada, grace] = await both({ capture: 'full' })
     const first = await Promise.all([ada.received(), grace.received()])
     const size = await grace.page.evaluate(() => window.playground.publisher?.stream?.videoDimensions)
     expect(size).toEqual({ width: 960, height: 540 })

@@ -34,26 +34,23 @@ const [vosk] = TEST_ENGINES.filter(({ engine }) => engine.name === 'vosk')
   if (!vosk) return it('need an engine', () => {})
   const files = new SpeechFiles(vosk, SENTENCES, PAUSE_S)
   let stack: Stack
-  let speaks: TestBrowser
-  /** Another browser: one alone would remove from the microphone what it plays, as an echo. */
-  let reads: TestBrowser
+  let browser: TestBrowser
 
   beforeAll(async () => {
     const { masterEnv, nodeEnv, browserArgs } = files
-    ;[stack, speaks, reads] = await Promise.all([
+    ;[stack, browser] = await Promise.all([
       startStack({
         masterEnv: { ...masterEnv, SERVICE_COMPAT_PREFIX: V2_PREFIX },
         nodeEnv: { ...nodeEnv, MEDIA_NODE_ID: NODE_ID },
       }),
       launchBrowser({ args: browserArgs }),
-      launchBrowser(),
     ])
     // From a cold disk it may take longer than the 10 s that the library waits for an answer.
     const model = { lang: 'en-US', mediaNode: { id: NODE_ID } }
     expect((await stack.rest('POST', '/speech-to-text/load', model)).status).toBe(200)
   }, PATIENCE_MS)
   afterAll(async () => {
-    await Promise.all([speaks?.close(), reads?.close()])
+    await browser?.close()
     await stack?.stop()
     files.remove()
   })
@@ -61,8 +58,8 @@ const [vosk] = TEST_ENGINES.filter(({ engine }) => engine.name === 'vosk')
   /** Ada speaks, and Grace reads. */
   async function meeting() {
     const { id } = await stack.api.createSession()
-    const ada = await V2Page.open(speaks, stack, id, { name: 'ada' })
-    const grace = await V2Page.open(reads, stack, id, { name: 'grace', role: 'SUBSCRIBER' })
+    const ada = await V2Page.open(browser, stack, id, { name: 'ada' })
+    const grace = await V2Page.open(browser, stack, id, { name: 'grace', role: 'SUBSCRIBER' })
     const streamId = await ada.publish({ videoSource: false })
     await grace.event(`streamCreated ${streamId}`)
     await grace.page.evaluate(() => {

@@ -36,7 +36,7 @@ export const failover: Benchmark = {
     )
     const folder = new URL('page', import.meta.url).pathname
     const pages = cleanUp.use(await servePages({ folder, pages: ['watcher'] }))
-    const browser = await launchBrowser()
+    const browser = await launchBrowser({ isCaptureFull: true })
     cleanUp.defer(() => browser.close())
     const page = await browser.context.newPage()
     await page.goto(pages.address('watcher', { library: `${stack.masterUrl}/service/client/session-client.js` }))

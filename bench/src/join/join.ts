@@ -30,7 +30,7 @@ type Runs = Pairs<JoinTimes[]>
 export const join: Benchmark = {
   run: async (options) => {
     await using cleanUp = new AsyncDisposableStack()
-    const browser = await launchBrowser()
+    const browser = await launchBrowser({ isCaptureFull: true })
     cleanUp.defer(() => browser.close())
     const near = await withSides(0, (sides) => measureNear(sides, browser, options))
     const distant = await withSides(DISTANT.rttMs, (sides) => measureDistant(sides, browser, options))

@@ -72,7 +72,7 @@ async function startParticipant(
   sessions: readonly string[],
   { name, kind, cleanUp }: { name: string; kind: string; cleanUp: AsyncDisposableStack },
 ): Promise<BrowserParticipant> {
-  const browser = await launchBrowser({ viewport: { width: 640, height: 360 } })
+  const browser = await launchBrowser({ isCaptureFull: true, viewport: { width: 640, height: 360 } })
   cleanUp.defer(() => browser.close())
   const connections = await Promise.all(sessions.map((id) => stack.api.createConnection(id)))
   const tokens = connections.map(({ token }) => token ?? '').join('|')

@@ -54,7 +54,7 @@ async function openPages(stack: Stack, cleanUp: AsyncDisposableStack): Promise<V
   const library = `${stack.masterUrl}/service/client/session-client.js`
   const pages: Page[] = []
   for (let count = 0; count < VIEWERS; count++) {
-    const browser = await launchBrowser({ viewport: { width: 640, height: 360 } })
+    const browser = await launchBrowser({ isCaptureFull: true, viewport: { width: 640, height: 360 } })
     cleanUp.defer(() => browser.close())
     const { token } = await stack.api.createConnection(sessionId)
     const page = await browser.context.newPage()

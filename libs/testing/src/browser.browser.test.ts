@@ -21,34 +21,44 @@ afterAll(async () => {
   expect(descendantsOf(process.pid).filter(({ command }) => command.includes('chromium'))).toEqual([])
 })
 
-const openPage = async () => {
+const openPage = async (path = '/') => {
   const page = await browser.context.newPage()
-  await page.goto(`http://localhost:${(server.address() as AddressInfo).port}/`)
+  await page.goto(`http://localhost:${(server.address() as AddressInfo).port}${path}`)
   return page
 }
 
-it('a page gets moving video and audio without a permission prompt', async () => {
-  const page = await openPage()
-  const media = await page.evaluate(async () => {
-    const stream = await navigator.mediaDevices.getUserMedia({ audio: true, video: true })
-    const video = document.querySelector('video')
-    if (!video) throw new Error('no video element')
-    video.srcObject = stream
-    await new Promise((resolve) => video.requestVideoFrameCallback(() => video.requestVideoFrameCallback(resolve)))
-    const audio = new AudioContext()
-    const analyser = audio.createAnalyser()
-    audio.createMediaStreamSource(stream).connect(analyser)
-    const samples = new Float32Array(analyser.fftSize)
-    for (;;) {
-      analyser.getFloatTimeDomainData(samples)
-      if (samples.some((sample) => Math.abs(sample) > 0.01)) break
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-    return { width: video.videoWidth, height: video.videoHeight, audio: audio.state }
-  })
-  expect(media).toEqual({ width: 640, height: 480, audio: 'running' })
-  await page.close()
-})
+const captures = [
+  { name: 'small', path: '/', size: { width: 320, height: 240 }, processesSound: false },
+  { name: 'full', path: '/?capture=full', size: { width: 640, height: 480 }, processesSound: true },
+]
+
+it.each(captures)(
+  'a page gets $name moving video and audio without a permission prompt',
+  async ({ path, size, processesSound }) => {
+    const page = await openPage(path)
+    const media = await page.evaluate(async () => {
+      const stream = await navigator.mediaDevices.getUserMedia({ audio: true, video: true })
+      const video = document.querySelector('video')
+      if (!video) throw new Error('no video element')
+      video.srcObject = stream
+      await new Promise((resolve) => video.requestVideoFrameCallback(() => video.requestVideoFrameCallback(resolve)))
+      const audio = new AudioContext()
+      const analyser = audio.createAnalyser()
+      audio.createMediaStreamSource(stream).connect(analyser)
+      const samples = new Float32Array(analyser.fftSize)
+      for (;;) {
+        analyser.getFloatTimeDomainData(samples)
+        if (samples.some((sample) => Math.abs(sample) > 0.01)) break
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      const [sound] = stream.getAudioTracks()
+      const { echoCancellation } = sound?.getSettings() ?? {}
+      return { width: video.videoWidth, height: video.videoHeight, audio: audio.state, echoCancellation }
+    })
+    expect(media).toEqual({ ...size, audio: 'running', echoCancellation: processesSound })
+    await page.close()
+  },
+)
 
 it('records uncaught errors of pages', async () => {
   const page = await openPage()

@@ -4,6 +4,7 @@ import { delimiter, join } from 'node:path'
 import { budgetMs } from '@session-service/local-stack'
 import type { BrowserContext } from 'playwright-core'
 import { isProgram } from './is-program.js'
+import { useSmallCapture } from './small-capture.js'
 
 const PROGRAM_NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome']
 const PROGRAM_FOLDERS = ['/usr/bin', '/usr/local/bin', '/snap/bin', '/opt/google/chrome']
@@ -37,6 +38,8 @@ const WAIT_MS = 60_000
 export interface BrowserOptions {
   /** Additional command-line arguments. */
   args?: readonly string[]
+  /** Whether pages capture as much as they request; default false, which costs far less CPU time. */
+  isCaptureFull?: boolean
   /** The size of the pages in CSS pixels; default 1280 × 800. */
   viewport?: { width: number; height: number }
 }
@@ -76,6 +79,7 @@ export async function launchBrowser(options: BrowserOptions = {}): Promise<TestB
     viewport: options.viewport ?? { width: 1280, height: 800 },
     permissions: ['camera', 'microphone'],
   })
+  if (!options.isCaptureFull) await useSmallCapture(context)
   context.setDefaultTimeout(budgetMs(WAIT_MS))
   const problems: string[] = []
   context.on('weberror', (error) => problems.push(String(error.error())))
