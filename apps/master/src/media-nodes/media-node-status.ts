@@ -1,4 +1,4 @@
-import { MediaNodeStatus } from '@session-service/contract'
+import type { MediaNodeStatus } from '@session-service/contract'
 
 /** The allowed transitions; a node starts with `launching`. */
 const NEXT: Record<MediaNodeStatus, readonly MediaNodeStatus[]> = {
@@ -23,9 +23,6 @@ const ON_REQUEST: Partial<Record<MediaNodeStatus, readonly MediaNodeStatus[]>> =
 export const mayBecome = (from: MediaNodeStatus, to: MediaNodeStatus): boolean => NEXT[from].includes(to)
 export const mayBeRequested = (from: MediaNodeStatus, to: MediaNodeStatus): boolean =>
   ON_REQUEST[to]?.includes(from) ?? false
-
-export const sourcesOf = (to: MediaNodeStatus): readonly MediaNodeStatus[] =>
-  MediaNodeStatus.options.filter((from) => mayBecome(from, to))
 
 /** Statuses of a node whose process runs or should run. */
 export const UP_STATUSES = ['running', 'waiting-idle-to-terminate', 'terminating'] as const satisfies MediaNodeStatus[]
