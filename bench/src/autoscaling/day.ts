@@ -45,7 +45,7 @@ export function dayOf(seed: number, spread: number): SimulatedSession[] {
 }
 
 /** The load over the day as a share of the peak: a quiet night, peaks before and after noon, a slow evening. */
-export function shareOf(step: number): number {
+function shareOf(step: number): number {
   const hour = (step / STEPS) * 24
   const hill = (peak: number, width: number) => Math.exp(-(((hour - peak) / width) ** 2))
   return Math.min(1, NIGHT_SHARE + 0.85 * hill(10.5, 2) + 0.9 * hill(15, 2.4) + 0.35 * hill(20, 2))

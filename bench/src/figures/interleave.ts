@@ -5,7 +5,7 @@ export interface Pairs<T> {
   dropped: number
 }
 
-export interface Sides<T> {
+interface Sides<T> {
   ours: () => Promise<T>
   reference: () => Promise<T>
   /** Says whether a run is valid; a pair with an invalid run is repeated. Default: every run is valid. */

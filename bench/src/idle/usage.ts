@@ -3,13 +3,13 @@ import { descendantsOf } from '@session-service/testing'
 import { cpuSeconds } from '../figures/cpu.js'
 
 /** Since the start of processes. */
-export interface Used {
+interface Used {
   cpuSeconds: number
   /** How often a thread went on after it had waited. */
   wakeUps: number
 }
 /** By process id. */
-export type Usage = ReadonlyMap<number, Used>
+type Usage = ReadonlyMap<number, Used>
 
 /** The waits of a thread, from the text of its `status`. */
 export const parseWaits = (text: string): number => Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(text)?.[1] ?? 0)

@@ -11,7 +11,7 @@ export interface PageServer<P extends string> extends AsyncDisposable {
   address(page: P, parameters: Record<string, string>): string
 }
 
-export interface PagesOptions<P extends string> {
+interface PagesOptions<P extends string> {
   /** Folder of the page modules. */
   folder: string
   pages: readonly P[]

@@ -2,7 +2,7 @@ import { commitmentOf, GATHERING_MS, HEARTBEAT_INTERVAL_MS } from '@session-serv
 import type { Report } from '@session-service/master/placement'
 import type { Random } from '../autoscaling/random.js'
 
-export const WORKERS = 16
+const WORKERS = 16
 /** Averaging window and noise (percent of the machine) of the CPU load in heartbeats. */
 const CPU_WINDOW_MS = 5_000
 const CPU_NOISE = 1

@@ -6,7 +6,7 @@ import { TimerWheel } from './timer-wheel.js'
 import type { Workload } from './workload.js'
 
 /** Decides on which node a session is placed. Each master knows only the messages that have reached it. */
-export interface Policy {
+interface Policy {
   choose(master: number, session: number, now: number): number
   /** A heartbeat reaches a master. */
   onHeartbeat?(master: number, node: number, report: Report, now: number): void
@@ -17,7 +17,7 @@ export interface Policy {
 }
 
 /** The true load, which only the oracles see. */
-export interface TrueLoad {
+interface TrueLoad {
   /** Load of the sessions placed on each node, as it is now, percent of one core. */
   readonly committed: Float64Array
   /** The same, at the peak of every session. */

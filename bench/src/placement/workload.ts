@@ -1,7 +1,7 @@
 import { costOf } from '@session-service/contract'
 import { Random } from '../autoscaling/random.js'
 
-export interface WorkloadOptions {
+interface WorkloadOptions {
   nodes: number
   sessions: number
   masters: number

@@ -14,7 +14,7 @@ const LEVEL = 'astats=metadata=1:reset=1'
 /** The sound level is measured over windows of this many samples: 5 ms. */
 const WINDOW_SAMPLES = 240
 
-export interface Claps {
+interface Claps {
   /** Start time of each, seconds from the beginning of the file. */
   flashes: number[]
   beeps: number[]

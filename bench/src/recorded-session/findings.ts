@@ -99,7 +99,7 @@ type Entry = z.infer<typeof Entry>
 const Description = z.object({ createdAt: z.number(), files: z.array(Entry) })
 
 /** A composition of the same participants, recorded at the same time, to compare with. */
-export interface ParallelComposition {
+interface ParallelComposition {
   composed: Recorded
   flashes: readonly number[]
 }

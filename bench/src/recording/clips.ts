@@ -53,5 +53,5 @@ function marks(width: number): string {
   return bits.join(',')
 }
 
-export const ffmpeg = (...args: readonly string[]): Promise<unknown> =>
+const ffmpeg = (...args: readonly string[]): Promise<unknown> =>
   run('ffmpeg', ['-v', 'error', '-nostdin', '-y', ...args])

@@ -26,7 +26,7 @@ interface Run extends Quality {
   megabytes: number
 }
 
-export interface ComposedSetup {
+interface ComposedSetup {
   stack: Stack
   recorders: { ours: Recorder; reference: Recorder }
   /** The scenes whose pictures are compared. */

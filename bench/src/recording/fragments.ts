@@ -1,7 +1,7 @@
 const HEADER_BYTES = 8
 const SIZE_64_BYTES = 16
 
-export interface Box {
+interface Box {
   type: string
   /** Offset in the file, bytes. */
   from: number

@@ -5,7 +5,7 @@ import type { ActiveRecording, Recorder } from './recorder.js'
 import { whenDecodable } from './watch-file.js'
 
 const READY_MS = 60_000
-export type StartBody = Parameters<ServiceApi['startRecording']>[0]
+type StartBody = Parameters<ServiceApi['startRecording']>[0]
 
 /**
  * Records as a backend does: starts the recording through the REST interface; the media node records. `deferred`: the

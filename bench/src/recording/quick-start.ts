@@ -9,7 +9,7 @@ const PLANS = { quick: { pairs: 2, seconds: 6 }, full: { pairs: 5, seconds: 15 }
 const SETTLE_MS = 1_000
 
 /** Starts a session whose participants publish until `leave` is called. */
-export type Gather = (properties?: object) => Promise<{ leave: () => Promise<void> }>
+type Gather = (properties?: object) => Promise<{ leave: () => Promise<void> }>
 
 /**
  * Measures the cost of the quick start: masters and media nodes with a session that prepares for a quick start of its

@@ -6,12 +6,12 @@ import { Caller } from './calls.js'
 import { insertSessions } from './insert-sessions.js'
 
 export const KINDS = ['POST session', 'POST connection', 'GET session', 'DELETE session'] as const
-export type Kind = (typeof KINDS)[number]
+type Kind = (typeof KINDS)[number]
 
 const HEAP_SAMPLES = 6
 
 /** Cost of one kind of call: the median latency, and the CPU time per call. */
-export interface Cost {
+interface Cost {
   ms: number
   masterMicroseconds: number
   databaseMicroseconds: number

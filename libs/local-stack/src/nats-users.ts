@@ -12,7 +12,7 @@ import { hashSync } from 'bcryptjs'
 /** The lowest cost of bcrypt: the passwords are random, and the server checks one with each connection. */
 const BCRYPT_COST = 4
 
-export interface NatsUser {
+interface NatsUser {
   user: string
   password: string
 }

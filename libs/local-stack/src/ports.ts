@@ -90,7 +90,7 @@ function commandLine(pid: number): string {
 }
 
 /** Empty when the file is missing: entries of /proc disappear with their process. */
-export function readText(file: string): string {
+function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch {

@@ -17,7 +17,7 @@ const ERROR_SUBJECTS = [
 const ErrorBody = z.object({ message: z.string(), subject: z.enum(ERROR_SUBJECTS).optional().catch(undefined) })
 
 /** @throws ServiceError INVALID that names each invalid field */
-export function check<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+function check<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const checked = schema.safeParse(value)
   if (checked.success) return checked.data
   throw new ServiceError('INVALID', describeIssues(checked.error).join('; '), { cause: checked.error })

@@ -25,7 +25,7 @@ export interface CallOptions {
   timeoutMs?: number | undefined
 }
 
-export interface CallOf<O extends Operation> extends CallOptions {
+interface CallOf<O extends Operation> extends CallOptions {
   path?: Record<Names<Routes[O]['path']>, string>
   query?: QueryOf<O> | undefined
   body?: BodyOf<O> | undefined

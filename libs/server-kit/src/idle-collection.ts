@@ -8,7 +8,7 @@ const MOST_UTILIZATION = 0.05
 /** Of the heap since the last collection. */
 const LEAST_GROWTH = 1.25
 
-export interface HeapSample {
+interface HeapSample {
   /** Share of the time since the last check in which the event loop was busy, 0 to 1. */
   utilization: number
   /** Memory that V8 holds for the heap. */

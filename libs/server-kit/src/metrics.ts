@@ -11,7 +11,7 @@ const MAX_INITIAL_SERIES = 64
 
 /** The values of a label: a list, or a maximum number of distinct ones. Any other value becomes `other`. */
 export type LabelBounds = Readonly<Record<string, readonly string[] | number>>
-export type Labels<L extends LabelBounds> = { readonly [N in keyof L]: string }
+type Labels<L extends LabelBounds> = { readonly [N in keyof L]: string }
 
 interface Described<L extends LabelBounds> {
   help: string

@@ -1,4 +1,4 @@
-export interface BannerFacts {
+interface BannerFacts {
   page: string | undefined
   /** Base URL of the service, without a path. */
   service: string

@@ -6,7 +6,7 @@ const NAME_WIDTH = 12
 const NAME_COLOURS = [36, 35, 34, 32, 96, 95, 94, 92]
 const LEVEL_COLOUR: Readonly<Partial<Record<Level, number>>> = { fatal: 31, error: 31, warn: 33, debug: 2, trace: 2 }
 
-export interface ConsoleLogOptions {
+interface ConsoleLogOptions {
   level: Level
   colours: boolean
   write: (text: string) => void

@@ -15,7 +15,7 @@ const ROOT = resolve(import.meta.dirname, '../../..')
 const USAGE = 2
 const FORCED = 130
 
-export interface LauncherHost {
+interface LauncherHost {
   args: readonly string[]
   env: NodeJS.ProcessEnv
   write: (text: string) => void

@@ -22,7 +22,7 @@ import { type Child, Supervised } from './supervised.js'
 
 const STOP_TIMEOUT_MS = 8_000
 
-export interface LocalServiceOptions {
+interface LocalServiceOptions {
   env: NodeJS.ProcessEnv
   dataFolder: string
   secret: string

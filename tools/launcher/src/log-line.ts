@@ -1,7 +1,7 @@
 export const LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'] as const
 export type Level = (typeof LEVELS)[number]
 
-export interface LogLine {
+interface LogLine {
   level: Level
   text: string
   /** Text below the line: an indented stack. */

@@ -13,7 +13,7 @@ export interface Ports {
   nats: number
 }
 
-export interface WantedPorts {
+interface WantedPorts {
   env: NodeJS.ProcessEnv
   port: number | undefined
   nodes: number

@@ -12,7 +12,7 @@ export interface Child {
   killGroup(): void
 }
 
-export interface SupervisedOptions {
+interface SupervisedOptions {
   name: string
   /** Starts the process; resolves when it is ready. An aborted signal stops it and rejects. */
   start: (signal: AbortSignal) => Promise<Child>

@@ -56,7 +56,7 @@ export function unpublish(sessionId: string, connectionId: string, streamId: str
   })
 }
 
-export const ROLES = [
+const ROLES = [
   ['SUBSCRIBER', 'Subscriber'],
   ['PUBLISHER', 'Publisher'],
   ['MODERATOR', 'Moderator'],

@@ -13,7 +13,7 @@ export class RequestError extends Error {
   }
 }
 
-export interface SendOptions {
+interface SendOptions {
   body?: unknown
   csrfToken?: string | undefined
 }

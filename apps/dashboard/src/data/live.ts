@@ -24,7 +24,7 @@ export const summary = signal<ClusterSummary | undefined>(undefined)
 /** The state of the stream; `idle` while no screen has one. */
 export const connection = signal<'idle' | 'connecting' | 'open' | 'lost'>('idle')
 
-export type LiveParameters = Readonly<Record<string, string | number>>
+type LiveParameters = Readonly<Record<string, string | number>>
 
 function addressOf(view: LiveViewName, parameters: LiveParameters): string {
   const given = Object.entries(parameters).filter(([, value]) => value !== '')

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { request } from './account.js'
 import { messageFrom } from './http.js'
 
-export interface Answer<T> {
+interface Answer<T> {
   data: T | undefined
   error: string
 }

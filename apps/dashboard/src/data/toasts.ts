@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { messageFrom } from './http.js'
 
-export interface Toast {
+interface Toast {
   id: number
   kind: 'success' | 'error'
   text: string

@@ -10,7 +10,7 @@ import { AccountMenu } from './account-menu.js'
 import { GlobalSearch } from './global-search.js'
 import { Nav } from './nav.js'
 
-export const Brand = (): VNode => (
+const Brand = (): VNode => (
   <a class="brand" href={linkTo('overview')} aria-label="Session Service, overview">
     <img src="icon.svg" alt="" width="32" height="32" />
     <span>Session Service</span>

@@ -40,7 +40,7 @@ export function SearchField(props: { label: string; value: string; onSearch: (te
   )
 }
 
-export type Options = readonly (readonly [value: string, label: string])[]
+type Options = readonly (readonly [value: string, label: string])[]
 
 /** A list to choose from; `name` makes it a field of a dialog. */
 export function Select(props: {

@@ -6,7 +6,7 @@ import { type Candidate, changedNames, type Rollback } from '../api/configuratio
 const ATTEMPTS_ONCE_SERVED = 2
 const MAX_REASON = 500
 
-export interface FallbackSteps<T> {
+interface FallbackSteps<T> {
   /** Starts the application; closes everything that it opened when it rejects. */
   serve(candidate: Candidate): Promise<T>
   earlier(candidate: Candidate): Promise<Candidate[]>
@@ -32,7 +32,7 @@ export function propertiesAtFault(error: unknown, changed: readonly string[]): s
   return named.length > 0 ? named : [...changed]
 }
 
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   const text = error instanceof ConfigError ? error.problems.join('; ') : messageOf(error)
   return redactText(text).slice(0, MAX_REASON)
 }

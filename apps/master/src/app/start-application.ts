@@ -45,7 +45,7 @@ export interface StartContext {
   signal: AbortSignal
 }
 
-export type MigrationContext = Pick<StartContext, 'logger' | 'signal'>
+type MigrationContext = Pick<StartContext, 'logger' | 'signal'>
 
 /** Another process has to run the migrations first. */
 class SchemaPending extends Error {

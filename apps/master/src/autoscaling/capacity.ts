@@ -1,7 +1,7 @@
 import { usedCapacity } from '@session-service/messaging'
 import type { FleetNode } from '../media-nodes/node-fleet.service.js'
 
-export interface ClusterCapacity {
+interface ClusterCapacity {
   /** Average of the used share of the nodes that take sessions now or soon; 0 without nodes. */
   usedRatio: number
   /** Nodes that carry the present use with each of them at the limit. */

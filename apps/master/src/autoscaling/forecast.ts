@@ -1,7 +1,7 @@
 import type { Sample } from './scaling.types.js'
 
 /** Linear regression of the recent load. */
-export interface Trend {
+interface Trend {
   /** Load of the line at the current time, percent. */
   level: number
   /** Percent per ms. */

@@ -2,7 +2,7 @@ import type { MasterConfig } from '@session-service/config'
 import type { MediaNodeRow } from '../media-nodes/media-node.repository.js'
 
 /** A launch of a media node that has succeeded. */
-export interface Launch {
+interface Launch {
   /** UTC ms. */
   at: number
   durationMs: number

@@ -36,7 +36,7 @@ export interface NewCamera {
 }
 
 /** The members of a session that the start of a camera needs. */
-export interface CameraSession {
+interface CameraSession {
   roomId: string
   forcedNodeId: string | null
   forcedVideoCodec: ForcedVideoCodec

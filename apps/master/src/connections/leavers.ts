@@ -14,7 +14,7 @@ import { KeyedStatement } from '../platform/database/keyed-statement.js'
 export type LockedSession = EventSession & { place: RoomPlace | null }
 
 /** A participant that leaves, by its own request or after a failed join. */
-export interface Leaver {
+interface Leaver {
   participant: EventParticipant & { sessionId: string }
   reason: DisconnectReason
   /** The `traceparent` of the request that removes it. */

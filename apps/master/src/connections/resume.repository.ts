@@ -16,7 +16,7 @@ interface Resumption {
 }
 
 /** `lastSignalId`: the newest signal that the former master sent, when it noticed the loss of the socket. */
-export type ResumedParticipant = Participant & { lastSignalId: number | null; formerMasterId: string | null }
+type ResumedParticipant = Participant & { lastSignalId: number | null; formerMasterId: string | null }
 
 const RESUME = new KeyedStatement<ResumedParticipant & { index: number }>(
   (isConnection, ofLocked) => `

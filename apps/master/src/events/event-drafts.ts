@@ -139,7 +139,7 @@ export const participantJoined = (session: SessionIds, participant: EventPartici
   payload: { ...common(session, participant.activeAt), ...participantMembers(participant) },
 })
 
-export const participantLeft = (
+const participantLeft = (
   session: SessionIds,
   participant: EventParticipant,
   reason: SessionEndReason,

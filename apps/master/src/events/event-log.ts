@@ -26,7 +26,7 @@ export interface TransactionOptions {
 }
 
 /** The sessions that a change locks. */
-export interface LockedSessions {
+interface LockedSessions {
   /** Of `sessionLock`. */
   lock: KeyedStatement<object>
   keys: readonly unknown[]

@@ -12,10 +12,10 @@ const MAX_ROWS = 10_000
 const MAX_TEXT = 1_000
 
 const FIELDS = ['id', 'createdAt', 'name', 'sessionId', 'payload'] as const
-export type RecentEvent = Pick<RecentEventEntity, (typeof FIELDS)[number]>
+type RecentEvent = Pick<RecentEventEntity, (typeof FIELDS)[number]>
 const RECENT = columns(RecentEventEntity, 'e', FIELDS)
 
-export interface RecentEventFilter {
+interface RecentEventFilter {
   /** Only of sessions whose ids start with it; events of the cluster only when it is empty. */
   prefix?: string
   sessionId?: string

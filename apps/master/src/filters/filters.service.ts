@@ -18,7 +18,7 @@ import { appliedFilter, type FilteredStream, FilterRepository, type StoredFilter
 import { filterView } from './filter-view.js'
 
 /** A participant that uses filters. */
-export type PlacedFilterUser = PlacedParticipant & FilterUser
+type PlacedFilterUser = PlacedParticipant & FilterUser
 
 /** A stream with a filter that works. */
 interface FilteredBy extends StreamRef {

@@ -1,7 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 
 /** The parts of a camera's URI that others than the administrator may see. */
-export interface CameraAddress {
+interface CameraAddress {
   /** Null for a file. */
   host: string | null
   /** The URI without user name, password and secret parameters. */

@@ -5,7 +5,7 @@ const STABLE_MS = 300_000
 const LONGEST_MS = Math.max(...BACK_OFF_MS)
 
 /** The crash history in the row of a node. Times in UTC ms of the cluster clock. */
-export interface CrashHistory {
+interface CrashHistory {
   /** Consecutive crashes, each less than `STABLE_MS` after the recovery from the previous one. */
   crashCount: number
   connectionTime: number | null

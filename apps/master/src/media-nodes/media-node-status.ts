@@ -25,7 +25,7 @@ export const mayBeRequested = (from: MediaNodeStatus, to: MediaNodeStatus): bool
   ON_REQUEST[to]?.includes(from) ?? false
 
 /** Statuses of a node whose process runs or should run. */
-export const UP_STATUSES = ['running', 'waiting-idle-to-terminate', 'terminating'] as const satisfies MediaNodeStatus[]
+const UP_STATUSES = ['running', 'waiting-idle-to-terminate', 'terminating'] as const satisfies MediaNodeStatus[]
 export const isUp = (status: MediaNodeStatus): boolean => UP_STATUSES.some((up) => up === status)
 
 /** Draining or terminating: a lost node with such a status is terminated instead of awaited. */

@@ -38,7 +38,7 @@ const LATE_HEARTBEAT_MS = 2 * NODE_SILENT_MS
 const ALIVE_MARGIN_MS = 500
 
 /** A heartbeat of a node that belongs to the cluster. */
-export type Member = Heartbeat & {
+type Member = Heartbeat & {
   /** It crashed repeatedly: sessions are placed on other nodes if possible. */
   isBackedOff?: boolean
 }

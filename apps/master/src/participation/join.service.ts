@@ -14,7 +14,7 @@ import { Arrivals } from './arrivals.js'
 import { LocationsService } from './location/locations.service.js'
 
 /** The client that uses a token, as the server sees it. */
-export interface JoiningClient {
+interface JoiningClient {
   clientData: string
   ip: string
   platform: string

@@ -8,7 +8,7 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
 
 /** The cause of an end of media that no participant requested. */
-export interface MediaEnd {
+interface MediaEnd {
   reason: WebrtcEndReason
   /** Id of the event that the webhook must receive first. */
   afterEventId?: string | undefined

@@ -11,7 +11,7 @@ const MAX_ATTEMPTS = 6
 /** Failures after which another node may succeed. DISABLED: the node lacks a program. */
 const REFUSALS: readonly ErrorCode[] = ['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT', 'DISABLED']
 
-export interface RoomAttempt<Result> {
+interface RoomAttempt<Result> {
   /** Opens the participant's media. `canFailOver`: another node may take the session when this one does not answer. */
   run: (place: RoomPlace, canFailOver: boolean) => Promise<Result>
   /** The node has no capacity, and the session cannot be placed on another node because of its other participants. */

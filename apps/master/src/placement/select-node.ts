@@ -27,12 +27,12 @@ export interface Need {
 }
 
 export const REFUSALS = ['no such node', 'draining', 'no worker', 'refused before'] as const
-export type Refusal = (typeof REFUSALS)[number]
+type Refusal = (typeof REFUSALS)[number]
 export interface Refused {
   nodeId: string
   refusal: Refusal
 }
-export type Choice<C extends Candidate = Candidate> = { node: C } | { node?: undefined; refusals: Refused[] }
+type Choice<C extends Candidate = Candidate> = { node: C } | { node?: undefined; refusals: Refused[] }
 
 /** This long after the heartbeat that should have come a node may have failed, though it does not count as lost yet. */
 const SILENT_AFTER_MS = 750

@@ -8,9 +8,9 @@ import { LostMediaRepository } from '../placement/lost-media.repository.js'
 import { SessionMediaRepository } from '../placement/session-media.repository.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 
-export type MediaLossReason = 'nodeCrashed' | 'mediaServerDisconnect'
+type MediaLossReason = 'nodeCrashed' | 'mediaServerDisconnect'
 
-export interface MediaLossCause {
+interface MediaLossCause {
   reason: MediaLossReason
   /** Id of the event that the webhook must receive first. */
   afterEventId?: string

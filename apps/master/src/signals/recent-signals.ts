@@ -23,7 +23,7 @@ interface Recipient {
 }
 
 /** The signals that a resuming participant has received, as far as is known. */
-export interface SignalPosition {
+interface SignalPosition {
   /** By the client: the ids of the last signals it received. */
   received: readonly number[] | undefined
   /** By the master that held its socket, when it noticed the loss: the newest id that it sent. */

@@ -18,7 +18,7 @@ export interface EndedStream {
 }
 
 /** `index` is that of its EndedStream. */
-export type DeletedStream = StreamInfo & { index: number }
+type DeletedStream = StreamInfo & { index: number }
 
 /** Deletes the streams that match, but none of cameras, with their filters; each for the first of `ended` that names it. */
 export async function deleteStreams(manager: Queryable, ended: readonly EndedStream[]): Promise<DeletedStream[]> {

@@ -9,7 +9,7 @@ const ALPHANUMERIC = UPPER + UPPER.toLowerCase() + '0123456789'
 /** 1 upper-case letter and 27 alphanumerics: 165 bits. */
 const TAIL = 27
 
-export interface MintedToken {
+interface MintedToken {
   token: string
   nonce: string
   hash: Buffer

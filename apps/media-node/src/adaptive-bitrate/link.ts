@@ -1,7 +1,7 @@
 import { SMALL_KBPS, type Quality } from '../rooms/transcoder.js'
 
 /** What made a subscriber receive the small video: its configured maximum, or its network. */
-export type Constraint = 'limit' | 'network'
+type Constraint = 'limit' | 'network'
 
 /** What is known about the way of a camera's video to one subscriber. Times are those of a monotonic clock, ms. */
 export interface Link {

@@ -9,7 +9,7 @@ const SEND_AT_MS = [0, 500, 1_500]
 const TIMEOUT_MS = 3_500
 const STUN_PORT = 3478
 
-export interface StunQuery {
+interface StunQuery {
   /** `host`, `host:port` or `[address]:port`. */
   server: string
   /** The address from which the request is sent: an unspecified one leaves it to the system. */

@@ -13,7 +13,7 @@ const MAX_KBPS: Record<types.MediaKind, number> = { audio: 64, video: 2_000 }
 /** How long a filter may take from its start to its first packet, ms. */
 const FIRST_MEDIA_MS = 5_000
 
-export interface StreamFilterOptions {
+interface StreamFilterOptions {
   /** The path of the native program. */
   program: string
   stream: Stream

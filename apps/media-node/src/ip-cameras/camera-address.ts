@@ -29,7 +29,7 @@ export interface CheckedAddress extends CameraUri {
   allow: string[]
 }
 
-export type ResolveHost = (host: string) => Promise<readonly string[]>
+type ResolveHost = (host: string) => Promise<readonly string[]>
 
 const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 const isAddress = (entry: string): boolean => isIP(entry.split('/')[0] ?? '') !== 0

@@ -26,7 +26,7 @@ export interface ProcessorFailure {
   text: string
 }
 
-export interface ProcessorListener {
+interface ProcessorListener {
   /** The first packet was sent. */
   onMedia: (kind: MediaKind) => void
   /** Each second: the sequence number of the last packet. */

@@ -24,7 +24,7 @@ const VIDEO_PARAMETERS: Record<VideoCodec, Record<string, string | number>> = {
   H264: { 'packetization-mode': 1, 'profile-level-id': '42e01f', 'level-asymmetry-allowed': 1 },
 }
 
-export interface ProcessedTrackOptions {
+interface ProcessedTrackOptions {
   /** Default: the codec of the published track. */
   codec?: VideoCodec
   /** Default: whether the published track is paused. */

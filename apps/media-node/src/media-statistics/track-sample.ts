@@ -5,7 +5,7 @@ import type { CountersBySsrc, Direction, TrackCounters } from './track-counters.
 
 type Stats = types.ProducerStat | types.ConsumerStat
 
-export interface TrackSample extends TrackConditions {
+interface TrackSample extends TrackConditions {
   counters: CountersBySsrc
 }
 

@@ -7,7 +7,7 @@ import { targetCodec, type VideoCodec } from './target-codec.js'
 import type { Quality, TrackInUse } from './transcoder.js'
 
 /** A track for a subscription, and the quality of its video. */
-export interface ReceivableTrack extends TrackInUse {
+interface ReceivableTrack extends TrackInUse {
   quality: Quality
 }
 

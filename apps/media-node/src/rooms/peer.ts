@@ -28,12 +28,12 @@ export const STREAMS_PER_CONNECTION = 32
 const SUBSCRIPTIONS_PER_CONNECTION = 2_000
 
 /** The answer to `subscribe`: the tracks, and the subscription's own transport if it has one. */
-export interface SubscribeAnswer {
+interface SubscribeAnswer {
   tracks: SubscribedTrack[]
   transport?: TransportOptions
 }
 
-export interface PeerOptions {
+interface PeerOptions {
   connectionId: string
   limits: BandwidthLimits
   metadata: ParticipantMetadata

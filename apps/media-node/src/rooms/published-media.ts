@@ -26,7 +26,7 @@ export interface Ingress {
 }
 
 /** Whether the tracks of a kind are sent: others are paused. */
-export type ActiveKinds = Readonly<Record<types.MediaKind, boolean>>
+type ActiveKinds = Readonly<Record<types.MediaKind, boolean>>
 
 /** The tracks that the publisher of a stream sends, at most one of a kind, and where they arrive. */
 export class PublishedMedia {

@@ -51,7 +51,7 @@ export function drop({ consumer, release, catchUp }: Received): void {
 }
 
 /** What a participant and its transport need for a consumer. */
-export interface Subscriber {
+interface Subscriber {
   peer: Peer
   transport: MediaTransport
   rtpCapabilities: types.RtpCapabilities

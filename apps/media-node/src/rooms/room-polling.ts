@@ -2,7 +2,7 @@ import type { Logger } from '@nestjs/common'
 import { AlignedInterval } from '@session-service/server-kit'
 import type { Rooms } from './rooms.js'
 
-export interface RoomPollingOptions {
+interface RoomPollingOptions {
   /** Time between two calls, ms. */
   everyMs: number
   /** What the calls do, for the log of a failure. */

@@ -9,7 +9,7 @@ import {
 } from '@session-service/speech'
 
 /** Follows a stream in a slot. */
-export interface StreamListener {
+interface StreamListener {
   /** Times are seconds of the stream. */
   result(result: SpeechResult): void
   /** The stream has ended; with a reason when it failed. Not called after a failure of the whole slot. */

@@ -2,7 +2,7 @@ import type { SpeechToTextMessage } from '@session-service/contract'
 import type { SpeechResult } from '@session-service/speech'
 
 /** What a result belongs to. */
-export interface SpokenIn {
+interface SpokenIn {
   connectionId: string
   streamId: string
   lang: string

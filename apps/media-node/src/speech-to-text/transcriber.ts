@@ -5,7 +5,7 @@ import { PlainRtpTap } from '../tap/plain-rtp-tap.js'
 import type { ModelSlot, OpenStream } from './model-slot.js'
 import { PartialResults } from './partial-results.js'
 
-export interface TranscriberEvents {
+interface TranscriberEvents {
   /** Times are seconds since `startedAt`, which is by `performance.now()`. */
   result(result: SpeechResult, startedAt: number): void
   /** Called once when the stream is not recognized any more although it goes on. */

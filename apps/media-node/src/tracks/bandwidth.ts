@@ -18,7 +18,7 @@ export const INITIAL_OUTGOING_BPS = 1_000_000
 /** The limit of a transport as a multiple of the maximum of a simulcast track on it. */
 const SIMULCAST_HEADROOM = 1.25
 
-export interface TrackCounts {
+interface TrackCounts {
   audio: number
   video: number
 }

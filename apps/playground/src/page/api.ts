@@ -10,7 +10,7 @@ export interface RecordingItem {
 }
 
 /** What the service offers beside calls. */
-export interface Features {
+interface Features {
   readonly captions: boolean
 }
 

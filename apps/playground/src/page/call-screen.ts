@@ -10,7 +10,7 @@ import { Recorder } from './recorder.js'
 import { SettingsDialog } from './settings.js'
 import { errorInWords, peopleInWords } from './words.js'
 
-export interface CallOptions {
+interface CallOptions {
   readonly name: string
   readonly leave: () => void
 }

@@ -4,7 +4,7 @@ import { LANGUAGES, languageName } from './languages.js'
 
 const OTHER = ''
 
-export interface CaptionsDialogOptions {
+interface CaptionsDialogOptions {
   readonly isOn: boolean
   /** The choice in effect, or the last one. */
   readonly choice: CaptionChoice

@@ -19,7 +19,7 @@ const ANNOUNCEMENTS = 5
 /** The duration of a sentence whose end the service does not report. */
 const MS_PER_LETTER = 60
 
-export interface CaptionsOptions {
+interface CaptionsOptions {
   readonly session: Session
   /** The name of the session. */
   readonly name: string

@@ -9,7 +9,7 @@ const LONGEST = 2_000
 /** The panel that the chat button opens (`aria-controls`). */
 export const CHAT_ID = 'chat'
 
-export interface ChatOptions {
+interface ChatOptions {
   readonly session: Session
   readonly unread: (count: number) => void
   /** The panel was opened or closed. */

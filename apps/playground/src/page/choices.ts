@@ -1,5 +1,5 @@
 /** The settings of the user in the local storage. They last only for this visit if the page has no access to it. */
-export interface Choices {
+interface Choices {
   nickname: string
   /** Device ids; empty for the browser's default. */
   microphone: string

@@ -3,7 +3,7 @@ import { CHAT_ID } from './chat.js'
 import { h, icon, iconButton, markOpensDialog, relabel } from './dom.js'
 import { Toolbar } from './toolbar.js'
 
-export interface ControlActions {
+interface ControlActions {
   toggle(kind: 'audio' | 'video'): unknown
   shareScreen(): void
   record(): unknown

@@ -6,12 +6,12 @@ const INPUTS = { audio: 'audioinput', video: 'videoinput' } as const
 const NAMES = { audio: 'Microphone', video: 'Camera' } as const
 const RESOLUTION = '960x540'
 
-export interface RequestedDevices {
+interface RequestedDevices {
   readonly audio: string | boolean
   readonly video: string | boolean
 }
 /** The opened devices, and the error of the others. */
-export interface Opened {
+interface Opened {
   readonly publisher?: Publisher
   readonly problem?: unknown
 }

@@ -97,7 +97,7 @@ const ICONS = {
     'M17.5 9.5H20a1.5 1.5 0 0 1 1.5 1.5v7a1.5 1.5 0 0 1-1.5 1.5h-9A1.5 1.5 0 0 1 9.5 18v-.5',
   ],
 } as const satisfies Record<string, readonly string[]>
-export type IconName = keyof typeof ICONS
+type IconName = keyof typeof ICONS
 
 /** Creates a decorative icon; the label of its button describes it. */
 export function icon(name: IconName): SVGSVGElement {

@@ -4,7 +4,7 @@ import { filterInWords, type FilterPreset, presetsFor } from './filter-presets.j
 
 const NONE = ''
 
-export interface FilterMenuOptions {
+interface FilterMenuOptions {
   readonly stream: Stream
   /** The types of filters that the own role permits now. */
   readonly allowed: () => readonly string[]

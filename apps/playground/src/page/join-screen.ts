@@ -13,7 +13,7 @@ export interface JoinRequest {
   readonly publisher: Publisher | undefined
 }
 
-export interface JoinOptions {
+interface JoinOptions {
   readonly session: string
   readonly nickname: string
   /** Rejects with an error for the user; the form then stays open. */

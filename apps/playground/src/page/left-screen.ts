@@ -1,6 +1,6 @@
 import { h, icon } from './dom.js'
 
-export interface LeftOptions {
+interface LeftOptions {
   readonly name: string
   readonly reason: string
   readonly again: () => void

@@ -1,5 +1,5 @@
 /** A part of a message: plain text, or a link to `href`. */
-export interface TextPart {
+interface TextPart {
   readonly text: string
   readonly href?: string
 }

@@ -10,7 +10,7 @@ const POLL_MS = 1_000
 /** The service rewrites a file before it is ready, which takes long for a recording of many hours. */
 const READY_TIMEOUT_MS = 10 * 60_000
 
-export interface RecorderOptions {
+interface RecorderOptions {
   readonly session: Session
   readonly name: string
   readonly controls: Controls

@@ -5,7 +5,7 @@ import { hueOf, initials } from './names.js'
 import { watchSpeaking } from './speaking.js'
 import { TileCaptions } from './tile-captions.js'
 
-export interface Person {
+interface Person {
   readonly name: string
   readonly local: boolean
 }

@@ -7,12 +7,12 @@ export const TRANSCRIPT_ID = 'transcript'
 const SHARED_HEADER_MS = 60_000
 const NEAR_END_PX = 40
 
-export interface TranscriptSentence extends Sentence {
+interface TranscriptSentence extends Sentence {
   readonly lang: string
   readonly own: boolean
 }
 
-export interface TranscriptOptions {
+interface TranscriptOptions {
   /** The name of the session. */
   readonly title: string
   readonly shown: (isOpen: boolean) => void

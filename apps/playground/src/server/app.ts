@@ -32,7 +32,7 @@ const HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-export interface AppOptions {
+interface AppOptions {
   /** The folder of the built page. */
   readonly publicDir?: string
   /** Called with errors that the caller did not cause. */

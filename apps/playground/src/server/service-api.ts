@@ -23,7 +23,7 @@ const mediaserverOptions = {
 
 type Call = Omit<RequestInit, 'headers'> & { headers?: Record<string, string> }
 
-export interface ConnectionRequest {
+interface ConnectionRequest {
   readonly session: string
   readonly role: string
   /** Stored with the connection; all participants can read it as `serverData`. */

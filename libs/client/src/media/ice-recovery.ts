@@ -1,7 +1,7 @@
 import type { Clock } from '../platform/clock.js'
 import { backoffMs } from '../platform/delay.js'
 
-export type TransportState = 'new' | 'connecting' | 'connected' | 'failed' | 'disconnected' | 'closed'
+type TransportState = 'new' | 'connecting' | 'connected' | 'failed' | 'disconnected' | 'closed'
 
 export interface IceRecoveryHandlers {
   /** Requests new ICE parameters from the server and applies them. A rejection is retried. */

@@ -7,7 +7,7 @@ import type { RejoinResult } from '../signalling/signalling.js'
 import { isPermanent, retryDelay } from '../signalling/retry.js'
 import { SocketLost } from '../signalling/rpc-socket.js'
 
-export interface MediaConnectionOptions {
+interface MediaConnectionOptions {
   readonly clock: Clock
   open(place: MediaLocation): Promise<Engine>
   rejoin(): Promise<RejoinResult>

@@ -27,7 +27,7 @@ import { SpeechToText } from './speech-to-text.js'
 import type { Stream } from '../streams/stream.js'
 import type { Subscriber } from '../streams/subscriber.js'
 
-export interface LocalParticipantOptions {
+interface LocalParticipantOptions {
   readonly clock: Clock
   readonly iceServers?: RTCIceServer[] | undefined
   readonly rtcConfiguration?: RTCConfiguration | undefined

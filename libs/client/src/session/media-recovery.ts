@@ -2,7 +2,7 @@ import type { SessionContext } from '../streams/context.js'
 import type { Engine } from '../media/engine.js'
 import { MEDIA_TIMEOUTS } from '../media/media-connection.js'
 
-export interface MediaRecoveryOptions {
+interface MediaRecoveryOptions {
   /** Provides the publishers and subscribers. */
   readonly session: SessionContext
   /** Every stream of the session, including own streams. */

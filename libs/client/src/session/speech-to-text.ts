@@ -7,11 +7,11 @@ import type { Connection } from '../streams/connection.js'
 import type { Stream } from '../streams/stream.js'
 
 /** Delays between automatic attempts to subscribe again, ms. The first attempt has no delay. */
-export const SPEECH_RETRY = { first: 1_000, longest: 10_000 } as const
+const SPEECH_RETRY = { first: 1_000, longest: 10_000 } as const
 /** All subscriptions are repeated at this rate, because the server closes the socket of a client that sends too much. */
 export const SPEECH_REPEAT = { perRound: 50, roundMs: 1_000 } as const
 
-export interface SpeechToTextOptions {
+interface SpeechToTextOptions {
   readonly session: Pick<SessionContext, 'call' | 'clock' | 'exception' | 'media' | 'pendingStreams' | 'stream'>
   readonly connection: (connectionId: string) => Connection | undefined
   readonly emit: Emit

@@ -34,7 +34,7 @@ interface Call {
 }
 
 /** The first request of a socket. */
-export interface FirstRequest<M extends SignallingMethod> {
+interface FirstRequest<M extends SignallingMethod> {
   readonly method: M
   readonly params: SignallingParams<M>
   /** The time limits for the socket and, when it is open, for the answer, ms. */

@@ -27,7 +27,7 @@ export type JoinTimes = NonNullable<SignallingParams<'reportExperience'>['join']
 
 type State = 'up' | 'recovering' | 'ended'
 
-export interface SignallingHandlers {
+interface SignallingHandlers {
   notified(notification: ServerNotification): void
   /** The socket is lost and the client opens a new one. Called once for each loss. */
   reconnecting(): void

@@ -7,7 +7,7 @@ type Report = SignallingParams<'reportExperience'>
 type Playback = NonNullable<Report['playback']>
 
 /** The session whose experience is reported. */
-export interface ReportedSession {
+interface ReportedSession {
   readonly clock: Clock
   readonly media: { readonly engine: Pick<Engine, 'stats'> }
   readonly signalling: { report(report: Report): void }

@@ -36,7 +36,7 @@ export interface FilterEvent {
   readonly data: unknown
 }
 
-export interface FilteredStream {
+interface FilteredStream {
   readonly streamId: string
   readonly connectionId: string
 }

@@ -24,7 +24,7 @@ export type OwnTypeOfVideo = Exclude<TypeOfVideo, 'IPCAM'>
 /** The properties that announce a publication. */
 type Description = VideoMeasure & { audioActive: boolean; videoActive: boolean; typeOfVideo: OwnTypeOfVideo }
 
-export interface PublicationOptions {
+interface PublicationOptions {
   readonly context: SessionContext
   readonly tracks: LocalTracks
   readonly typeOfVideo: OwnTypeOfVideo

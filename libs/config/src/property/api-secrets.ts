@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { PropertyType } from './property.js'
 
 /** What the holder of a secret of the REST API may do. */
-export const API_ROLES = ['all', 'read-only', 'session-prefix'] as const
+const API_ROLES = ['all', 'read-only', 'session-prefix'] as const
 export type ApiRole = (typeof API_ROLES)[number]
 
 export interface ApiSecret {

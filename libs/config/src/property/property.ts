@@ -20,7 +20,7 @@ export interface Known {
 }
 
 /** `text` describes the result of `from` in the documentation. */
-export interface DerivedDefault<T> {
+interface DerivedDefault<T> {
   text: string
   from(known: Known): T
 }

@@ -6,7 +6,7 @@ import { HealthView, StartRecordingBody } from './routes.js'
 
 export type Json = Record<string, unknown>
 
-export type Io = 'input' | 'output'
+type Io = 'input' | 'output'
 
 const uri = (name: string): string => `#/components/schemas/${name}`
 

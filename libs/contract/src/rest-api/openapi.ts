@@ -133,7 +133,7 @@ function pathsOf(): Json {
 }
 
 /** JSON schemas from the table of configuration properties, which this library does not depend on. */
-export interface ConfigurationSchemas {
+interface ConfigurationSchemas {
   view: Json
   restart: Json
 }

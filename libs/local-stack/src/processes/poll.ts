@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-export interface PollOptions {
+interface PollOptions {
   /** The pause between two probes, ms, or how it follows from the time that has passed. */
   everyMs: number | ((elapsedMs: number) => number)
   /** The time limit, ms; none when left out. */

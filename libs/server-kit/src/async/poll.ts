@@ -9,7 +9,7 @@ export interface PollOptions {
   signal?: AbortSignal
 }
 
-export type Found<T> = Exclude<T, undefined | null | false>
+type Found<T> = Exclude<T, undefined | null | false>
 
 /**
  * Calls `probe` until it returns a value other than undefined, null or false, and returns that. Returns undefined when

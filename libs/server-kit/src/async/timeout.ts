@@ -4,7 +4,7 @@ export class TimeoutError extends Error {
 }
 
 /** Names the operation in the message of a TimeoutError, or makes an error of the caller's own. */
-export type OnTimeout = string | ((ms: number) => Error)
+type OnTimeout = string | ((ms: number) => Error)
 
 /**
  * The outcome of `work`; rejects when it takes longer than `ms`. The work itself goes on, and a later rejection of it is

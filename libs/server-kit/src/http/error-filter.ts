@@ -19,7 +19,7 @@ import { HTTP_STATUS, RETRY_AFTER_S } from './status.js'
 export const ERROR_TRANSLATOR = Symbol('ERROR_TRANSLATOR')
 
 /** The part of a Fastify request that the filter uses. */
-export interface HttpRequest {
+interface HttpRequest {
   id?: string
   method: string
   /** The address before a rewrite of it. */

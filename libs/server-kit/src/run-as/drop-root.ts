@@ -7,7 +7,7 @@ import type { Account } from './account.js'
 import { isAccessible, WRITE } from './folders.js'
 
 /** The decision of a process about its account at its start. */
-export type RunAsStep =
+type RunAsStep =
   { kind: 'stay' } | { kind: 'warn' } | { kind: 'drop'; account: Account } | { kind: 'refuse'; problem: string }
 
 interface RunAsRequest {

@@ -13,7 +13,7 @@ const STOP_MS = 2_000
 const PATH = '/v1/traces'
 
 /** Collectors take spans at this path; a URL may also name it. */
-export const tracesUrl = (endpoint: string): string => (endpoint.endsWith(PATH) ? endpoint : endpoint + PATH)
+const tracesUrl = (endpoint: string): string => (endpoint.endsWith(PATH) ? endpoint : endpoint + PATH)
 
 const headersOf = (lines: readonly string[]): Record<string, string> =>
   Object.fromEntries(

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { formatTraceparent, type TracePosition } from './traceparent.js'
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
-export type SpanKind = 'internal' | 'server' | 'client'
+type SpanKind = 'internal' | 'server' | 'client'
 
 /** Ids are allowed as attributes; tokens, secrets, credentials and data of clients are not. */
 export interface SpanOptions {

@@ -1,6 +1,6 @@
 import { sequenceDistance } from './serial-numbers.js'
 
-export interface Sequenced {
+interface Sequenced {
   sequence: number
 }
 

@@ -1,7 +1,7 @@
 import { DriftEstimator } from './drift-estimator.js'
 import { timestampDistance } from './serial-numbers.js'
 
-export interface Timed {
+interface Timed {
   /** RTP timestamp at 48 kHz, 32 bits. */
   timestamp: number
   /** The duration at 48 kHz. */

@@ -1,5 +1,5 @@
 /** A piece of audio as the gate judges it; positions in samples at 16 kHz. */
-export interface GateInput {
+interface GateInput {
   position: number
   samples: number
   /** dBov: 0 is the loudest, -127 silence. */

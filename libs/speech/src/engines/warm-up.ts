@@ -26,7 +26,7 @@ export async function warmUp(model: SpeechModel): Promise<void> {
 }
 
 /** Pulses of the vocal cords through two resonances, which change with each syllable. */
-export function babble(): Int16Array {
+function babble(): Int16Array {
   const samples = new Float64Array(SECONDS * SAMPLE_RATE)
   for (let at = 0; at < samples.length; at += Math.round(SAMPLE_RATE / PITCH_HZ)) samples[at] = 1
   for (const formant of [0, 1] as const) resonate(samples, (second) => vowelAt(second)[formant])

@@ -18,7 +18,7 @@ interface Frame {
 /** An utterance ends between two frames. */
 type Item = Frame | 'utterance-end'
 
-export interface RecognitionEvents {
+interface RecognitionEvents {
   /** Times are seconds of the stream. `utterance` counts final results: partial results belong to the next one. */
   result(result: SpeechResult, utterance: number): void
   /** Called once: the audio has ended and all of it was recognized, or the recognizer failed. */

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { rtpSource } from '../audio/audio-format.js'
 
 /** How the process of a slot is made ready for its model. */
-export const engineOptions = z.discriminatedUnion('name', [
+const engineOptions = z.discriminatedUnion('name', [
   z.strictObject({ name: z.literal('vosk'), library: z.string().min(1) }),
   z.strictObject({ name: z.literal('sherpa') }),
 ])
@@ -20,7 +20,7 @@ const fileSource = z.strictObject({
 })
 
 /** Where the audio of a stream comes from. */
-export const sourceOptions = z.discriminatedUnion('kind', [fileSource, rtpSource])
+const sourceOptions = z.discriminatedUnion('kind', [fileSource, rtpSource])
 export type SourceOptions = z.infer<typeof sourceOptions>
 export type FileSourceOptions = z.infer<typeof fileSource>
 

@@ -1,5 +1,5 @@
 /** The fields of the VP8 payload descriptor (RFC 7741) that this peer writes and reads. */
-export interface DescriptorFields {
+interface DescriptorFields {
   readonly start: boolean
   /** 15 bits. */
   readonly pictureId: number

@@ -14,10 +14,7 @@ import type { ChangeStream, ChangeSubscription, PublishedStream, LinkOptions } f
 import { mergeStats, type Publication, type PublicationStats, type PublishOptions } from '../tracks/publication.js'
 import { Subscription } from '../tracks/subscription.js'
 
-export type Request = <M extends SignallingMethod>(
-  method: M,
-  params: SignallingParams<M>,
-) => Promise<SignallingResult<M>>
+type Request = <M extends SignallingMethod>(method: M, params: SignallingParams<M>) => Promise<SignallingResult<M>>
 
 /** How long the former tracks of a replaced publication are sent. */
 const FORMER_MEDIA_MS = 2_000

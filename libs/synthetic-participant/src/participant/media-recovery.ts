@@ -17,7 +17,7 @@ const FIRST_RETRY_MS = 200
 const LONGEST_RETRY_MS = 2_000
 const RETRYABLE: readonly ErrorCode[] = ['UNAVAILABLE', 'NO_CAPACITY', 'TIMEOUT']
 
-export interface RecoverableMedia {
+interface RecoverableMedia {
   /** Called for each loss and after each failed attempt. */
   lost(): void
   rejoin(): Promise<SignallingResult<'rejoin'>>

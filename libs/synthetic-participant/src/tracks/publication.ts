@@ -89,7 +89,7 @@ const FIRST_REPORTS_MS = 100
 const REPORTS_MS = 1_000
 const FIRST_REPORTS = 10
 
-export interface PublicationContext {
+interface PublicationContext {
   readonly transport: PacketSink
   readonly capabilities: RtpCapabilities
   readonly cname: string

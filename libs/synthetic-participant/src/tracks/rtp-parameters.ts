@@ -44,7 +44,7 @@ export interface EncodingOffer {
   readonly scalabilityMode?: string
 }
 
-export interface ProducerOffer {
+interface ProducerOffer {
   readonly kind: MediaKind
   readonly mid: string
   readonly cname: string

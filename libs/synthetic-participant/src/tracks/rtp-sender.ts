@@ -19,7 +19,7 @@ export interface TransportSequence {
   next: number
 }
 
-export interface SenderOptions {
+interface SenderOptions {
   readonly ssrc: number
   readonly payloadType: number
   readonly clockRate: number

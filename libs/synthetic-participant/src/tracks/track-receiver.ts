@@ -66,7 +66,7 @@ const COUNTED: { [N in keyof ReceivedVideo]?: true } = {
   nacksSent: true,
 }
 
-export interface FeedbackChannel {
+interface FeedbackChannel {
   pictureLoss(ssrc: number): void
   nack(ssrc: number, sequences: readonly number[]): void
 }

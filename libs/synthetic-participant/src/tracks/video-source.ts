@@ -16,7 +16,7 @@ export interface VideoOptions extends Dimensions {
   readonly clip?: Clip
 }
 
-export interface Layer extends Dimensions {
+interface Layer extends Dimensions {
   readonly kbps: number
   readonly scaledDownBy: number
 }

@@ -10,7 +10,7 @@ const FIRST_RTCP_TYPE = 192
 const LAST_RTCP_TYPE = 223
 const CONNECT_TIMEOUT_MS = 15_000
 
-export interface TransportListener extends RtcpListener {
+interface TransportListener extends RtcpListener {
   /** A received, still encrypted RTP packet. */
   onRtp?(packet: Buffer, headerLength: number, keys: SrtpKeys): void
 }

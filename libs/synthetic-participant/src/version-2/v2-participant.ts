@@ -18,7 +18,7 @@ const Published = z.object({ id: z.string(), sdpAnswer: z.string() })
 const Offered = z.object({ sdpOffer: z.string() })
 
 /** A stream this participant publishes. */
-export interface V2PublishedStream {
+interface V2PublishedStream {
   readonly streamId: string
   stats(): PublicationStats
 }

@@ -13,7 +13,7 @@ const Manifest = z.looseObject({
   name: z.string(),
   dependencies: z.record(z.string(), z.string()).default({}),
 })
-export type Manifest = z.infer<typeof Manifest>
+type Manifest = z.infer<typeof Manifest>
 
 /** By their major versions. */
 const COMPILERS = { 6: 'typescript/bin/tsc6', 7: '@typescript/native/bin/tsc' } as const

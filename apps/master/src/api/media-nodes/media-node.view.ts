@@ -11,7 +11,7 @@ import type { MediaNodeRow } from '../../media-nodes/media-node.repository.js'
 import { isConnected } from '../../media-nodes/media-nodes.service.js'
 
 /** The members of a view that are not in the row: known to this master, or requested by the query. */
-export interface NodeDetails {
+interface NodeDetails {
   heartbeat?: Heartbeat | undefined
   sessionCount: number
   recordingIds: string[]

@@ -12,7 +12,7 @@ import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { isShown, MediaNodeQueries, noSuchNode } from './media-node-queries.service.js'
 import { DesiredStateEnforcer } from '../../recovery/desired-state-enforcer.service.js'
 
-export type Removal = 'started' | 'waiting'
+type Removal = 'started' | 'waiting'
 
 /** Changes the status of media nodes for backends and enforces it; answers may precede the end of the enforcement. */
 @Injectable()

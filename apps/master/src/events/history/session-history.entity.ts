@@ -2,7 +2,7 @@ import type { HistorySessionDetailsView } from '@session-service/contract'
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm'
 
 /** The part of an ended session that lists do not show. */
-export type SessionHistoryDetails = Pick<HistorySessionDetailsView, 'users' | 'recordings'>
+type SessionHistoryDetails = Pick<HistorySessionDetailsView, 'users' | 'recordings'>
 
 /** An ended session. Times in UTC ms. */
 @Entity('session_history')

@@ -8,7 +8,7 @@ import { listOf, type SessionSummary, withStatuses } from './summary.js'
 
 const RECORD_COLUMNS = columns(SessionRecordEntity, 'r', ['position', 'uniqueSessionId', 'name', 'payload'])
 
-export interface HistoryFilter {
+interface HistoryFilter {
   /** Only sessions whose ids start with it. */
   prefix: string
   sessionId?: string | undefined

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { QueuedEvent } from '../outbox.repository.js'
 
 /** All documents are in one index; `elastic_type` distinguishes them. */
-export const INDEX = 'service'
+const INDEX = 'service'
 
 /** Types of documents by the name of the queued ones; every other name is an event of the call records. */
 const TYPES: Readonly<Record<string, string>> = {

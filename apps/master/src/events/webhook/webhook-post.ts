@@ -27,7 +27,7 @@ export interface FailedPost {
   error: string
   retryAfterMs: number
 }
-export type PostOutcome = { outcome: 'delivered' } | FailedPost
+type PostOutcome = { outcome: 'delivered' } | FailedPost
 
 /** The body of an answer is discarded up to this size and time (ms); beyond them its connection is closed. */
 const DISCARD_BYTES = 65_536

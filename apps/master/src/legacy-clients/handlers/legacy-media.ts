@@ -24,7 +24,7 @@ const MEDIA_METHODS = [
   'receiveVideoFrom',
   'reconnectStream',
 ] as const satisfies LegacyMethod[]
-export type LegacyMediaMethod = (typeof MEDIA_METHODS)[number]
+type LegacyMediaMethod = (typeof MEDIA_METHODS)[number]
 type Handler<M extends LegacyMediaMethod> = (
   participant: JoinedParticipant,
   call: LegacyCall<M>,

@@ -3,7 +3,7 @@ import { KeyedMutex } from '@session-service/server-kit'
 /** The client gives up a call after 10 s: an offer without an answer by then gets none. */
 const ANSWER_TIMEOUT_MS = 10_000
 
-export interface SubscribeOffer {
+interface SubscribeOffer {
   sdpOffer: string
   /** Of its sections. No other offer has them, and its answer repeats them. */
   mids: readonly string[]

@@ -7,7 +7,7 @@ import { dimensionsOf, labelOf, type LegacyCall, type LegacyMethod } from '../wi
 import type { LegacyParticipant, OwnStream } from './legacy-client.js'
 
 /** Methods without SDP. */
-export const ROOM_METHODS = [
+const ROOM_METHODS = [
   'sendMessage',
   'streamPropertyChanged',
   'unpublishVideo',
@@ -22,7 +22,7 @@ export const ROOM_METHODS = [
   'subscribeToSpeechToText',
   'unsubscribeFromSpeechToText',
 ] as const satisfies LegacyMethod[]
-export type LegacyRoomMethod = (typeof ROOM_METHODS)[number]
+type LegacyRoomMethod = (typeof ROOM_METHODS)[number]
 
 type Handler<M extends LegacyRoomMethod> = (
   participant: JoinedParticipant,

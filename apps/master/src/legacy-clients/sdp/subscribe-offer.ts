@@ -10,7 +10,7 @@ import { isRefused, readDtlsParameters, readSdp } from './read-sdp.js'
 import { remoteSdp } from './remote-sdp.js'
 
 /** The client's part of a subscription. */
-export interface SubscribeAnswer {
+interface SubscribeAnswer {
   dtlsParameters: DtlsParameters
   /** The kinds that the client does not receive: it has no codec for them. */
   rejected: MediaKind[]

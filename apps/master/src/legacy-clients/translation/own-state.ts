@@ -2,7 +2,7 @@ import type { NotificationParams, RecordingInfo, Role } from '@session-service/c
 import type { LegacyNotification } from './roster.js'
 import { Unconfirmed } from './unconfirmed.js'
 
-export interface Rights {
+interface Rights {
   role: Role
   record: boolean
 }

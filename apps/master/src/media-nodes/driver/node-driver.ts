@@ -1,6 +1,6 @@
 import type { MasterConfig } from '@session-service/config'
 
-export type ClusterEnvironment = MasterConfig['SERVICE_PRO_CLUSTER_ENVIRONMENT']
+type ClusterEnvironment = MasterConfig['SERVICE_PRO_CLUSTER_ENVIRONMENT']
 
 /** A media node to be started. Its row exists, with the status `launching`. */
 export interface NodeLaunch {

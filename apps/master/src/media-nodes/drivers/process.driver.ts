@@ -24,7 +24,7 @@ const SECOND_SIGNAL_MS = 300
 const END_MS = 3_000
 const POLL_MS = 50
 
-export interface ProcessOptions {
+interface ProcessOptions {
   /** Environment of the master; media nodes inherit the properties that apply to them. */
   env: Environment
   natsUrl: string

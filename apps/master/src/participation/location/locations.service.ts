@@ -3,7 +3,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
 import { type CityResponse, open, type Reader, validate } from 'maxmind'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 
-export const UNKNOWN = 'unknown'
+const UNKNOWN = 'unknown'
 
 /** Looks up the location of an address in a database on the operator's disk, without network access. */
 @Injectable()

@@ -1,7 +1,7 @@
 import type { Credential } from './basic-credentials.js'
 
 /** Where a request names its session, for the role `session-prefix`. */
-export type SessionSource =
+type SessionSource =
   /** The parameter `sessionId` of the path, or `uniqueSessionId`, which starts with it. */
   | 'path'
   /** The parameter of the path with the id of a recording, which starts with that of its session. */
@@ -28,7 +28,7 @@ export type Access =
   | 'administration'
   | { session: SessionSource }
 
-export interface AccessRequest {
+interface AccessRequest {
   method: string
   params: unknown
   body: unknown

@@ -1,5 +1,5 @@
 /** Failed attempts that a source has at once, how many more per second, and how many sources are stored at most. */
-export interface AttemptLimits {
+interface AttemptLimits {
   burst: number
   perSecond: number
   sources: number

@@ -2,7 +2,7 @@ import { type CanActivate, Inject, Injectable, NotFoundException, UseGuards } fr
 import { MASTER_CONFIG, type MasterConfig } from './configuration.module.js'
 
 @Injectable()
-export class PaidGuard implements CanActivate {
+class PaidGuard implements CanActivate {
   constructor(@Inject(MASTER_CONFIG) private readonly config: MasterConfig) {}
 
   canActivate(): boolean {

@@ -42,7 +42,7 @@ export function observeBatch(table: string, items: number, durationMs: number): 
 export const countQueryError = (error: unknown): void => errors.inc({ class: errorClass(error) })
 
 /** The counts of a connection pool. */
-export interface PoolCounts {
+interface PoolCounts {
   readonly totalCount: number
   readonly idleCount: number
   /** Requests for a connection that wait. */

@@ -12,13 +12,13 @@ export interface SchemaRecord {
   oldestServer: number
 }
 
-export interface SchemaFacts {
+interface SchemaFacts {
   executed: readonly ExecutedMigration[]
   record: SchemaRecord | undefined
 }
 
 /** The migrations of this version, the last one latest. */
-export interface KnownMigrations {
+interface KnownMigrations {
   names: readonly string[]
   /** Timestamps of the first and the last one. */
   first: number

@@ -5,7 +5,7 @@ import { sendError } from './errors.js'
 export const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** Headers in which browsers send the origin of the page that makes a request, and the request's host. */
-export interface Sender {
+interface Sender {
   origin: string | undefined
   fetchSite: string | undefined
   host: string

@@ -17,7 +17,7 @@ import { traceRequests } from './trace-requests.js'
 import { discardUnreadBodies } from './unread-bodies.js'
 
 /** Sizes in bytes, times in ms. */
-export interface HttpLimits {
+interface HttpLimits {
   bodyBytes: number
   headerBytes: number
   /** Time-out of receiving all headers. */
@@ -39,7 +39,7 @@ const LIMITS: HttpLimits = {
   checkMs: 1_000,
 }
 
-export interface HttpOptions {
+interface HttpOptions {
   guard: BasicAuthGuard
   errors: HttpErrorFilter
   /** Addresses or networks whose `X-Forwarded-For` is trusted. */

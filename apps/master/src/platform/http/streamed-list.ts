@@ -21,7 +21,7 @@ export interface Position {
 export const BEFORE_ALL: Position = { createdAt: 0, id: '' }
 
 /** At most `PAGE_ROWS` rows after the position, in the order by creation. */
-export type ReadPage<R extends Position> = (after: Position | undefined) => Promise<R[]>
+type ReadPage<R extends Position> = (after: Position | undefined) => Promise<R[]>
 
 /** The names of a list's members in JSON. */
 interface ListNames {

@@ -14,7 +14,7 @@ const answered = new WeakSet<Socket>()
 /** Whether the last answer was written to the socket, so that nothing may follow. */
 export const isAnswered = (socket: Socket): boolean => answered.has(socket)
 
-export function hasBody({ headers }: FastifyRequest): boolean {
+function hasBody({ headers }: FastifyRequest): boolean {
   const { 'content-length': length = '0', 'transfer-encoding': encoding } = headers
   return encoding !== undefined || length !== '0'
 }

@@ -13,7 +13,7 @@ export interface Viewer {
 /** Sees everything. */
 export const FULL_VIEW: Viewer = { prefix: '', seesSecrets: true }
 
-export const viewerOf = (credential: Credential | null): Viewer =>
+const viewerOf = (credential: Credential | null): Viewer =>
   credential ? { prefix: credential.prefix ?? '', seesSecrets: credential.role !== 'read-only' } : FULL_VIEW
 
 /** The viewer of a request, for handlers of reads. */

@@ -5,7 +5,7 @@ import type { Queryable } from '../database/sql.js'
 /** Which masters run a job: the leader alone, or each of them for itself. */
 export type JobScope = 'leader' | 'every master'
 
-export interface JobOptions {
+interface JobOptions {
   /** For logs; unique. */
   name: string
   scope: JobScope

@@ -105,10 +105,7 @@ const earliest = (files: readonly Pick<DeliveredFile, 'startedAt'>[]): number =>
   Math.min(...files.map(({ startedAt }) => startedAt))
 
 /** The description in the archive. Its members and their order are those of the lineage. */
-export function describe(
-  { id, sessionId, createdAt, properties }: RecordingOfFiles,
-  files: readonly DeliveredFile[],
-): object {
+function describe({ id, sessionId, createdAt, properties }: RecordingOfFiles, files: readonly DeliveredFile[]): object {
   const start = startOf(createdAt, files)
   return {
     createdAt,

@@ -15,7 +15,7 @@ export interface Cue {
 }
 
 /** The sentences that are spoken at the same time, ms. */
-export interface Overlap {
+interface Overlap {
   from: number
   to: number
   sentences: SpokenSentence[]

@@ -10,7 +10,7 @@ const MAX_ERROR_CHARS = 2_000
 /** ffmpeg exits with this code when it is signalled. */
 const SIGNALLED_EXIT_CODE = 255
 
-export interface ToolOptions {
+interface ToolOptions {
   signal: AbortSignal
   /** The program is killed after this time, ms. */
   timeoutMs: number

@@ -19,7 +19,7 @@ export interface RetentionBounds {
 }
 
 /** A finished recording beyond a bound. */
-export interface ExpiredRecording {
+interface ExpiredRecording {
   id: string
   reason: RecordingRemovalReason
 }

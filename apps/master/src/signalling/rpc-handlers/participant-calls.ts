@@ -15,7 +15,7 @@ import { isPrivileged, requireRight } from './rights.js'
 import { type RoomMethod, RoomRpcHandlers } from './room.rpc-handlers.js'
 
 /** Methods of a participant in its session. */
-export type ParticipantMethod = MediaMethod | RoomMethod
+type ParticipantMethod = MediaMethod | RoomMethod
 
 /** The calls of participants with the checks that all of them share. */
 @Injectable()

@@ -12,7 +12,7 @@ const PacketEvent = z.discriminatedUnion('event', [
   z.object({ event: z.literal('error'), message: z.string() }),
 ])
 type PacketEvent = z.infer<typeof PacketEvent>
-export type Listening = Extract<PacketEvent, { event: 'listening' }>
+type Listening = Extract<PacketEvent, { event: 'listening' }>
 
 /** The native program that writes the packets of streams into a log, without decoding. */
 export class PacketRecorder extends NativeProgram<PacketEvent> {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { isErrno } from '@session-service/server-kit'
 import { z } from 'zod'
 
-export const TIMELINE_FILE = 'timeline.jsonl'
+const TIMELINE_FILE = 'timeline.jsonl'
 /** Increased with each change after which earlier versions can not be composed in the same way. */
 export const TIMELINE_VERSION = 1
 
@@ -46,7 +46,7 @@ const TimelineEntry = z.discriminatedUnion('event', [
   z.object({ event: z.literal('ended'), at }),
 ])
 export type TimelineEntry = z.infer<typeof TimelineEntry>
-export type TimelineStart = Extract<TimelineEntry, { event: 'began' }>
+type TimelineStart = Extract<TimelineEntry, { event: 'began' }>
 
 /** Appends to the timeline of a recording; each entry is in the file when the process dies afterwards. */
 export class TimelineWriter {

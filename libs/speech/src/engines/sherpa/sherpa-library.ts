@@ -6,14 +6,14 @@ interface Audio {
   samples: Float32Array
 }
 
-export interface OfflineResult {
+interface OfflineResult {
   text: string
   lang?: string
   tokens?: string[]
   timestamps?: number[]
 }
 
-export interface OfflineStream {
+interface OfflineStream {
   acceptWaveform(audio: Audio): void
 }
 

@@ -12,7 +12,7 @@ const GRAPHS = ['HCLG.fst', 'HCLr.fst', 'Gr.fst']
 const LOG_ALL = 0
 const LOG_NOTHING = -1
 
-export interface VoskOptions {
+interface VoskOptions {
   /** The path of libvosk.so. */
   library: string
 }

@@ -32,7 +32,7 @@ interface Identified {
 }
 
 /** Receives the objects of a watched list: each once at the beginning, then every change. */
-export interface Watcher<T> {
+interface Watcher<T> {
   changed(object: T): void
   deleted?(object: T): void
 }

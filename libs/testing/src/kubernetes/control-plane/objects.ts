@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const texts = z.record(z.string(), z.string()).default({})
 
-export const metadata = z.looseObject({
+const metadata = z.looseObject({
   name: z.string(),
   namespace: z.string().default(''),
   uid: z.string(),

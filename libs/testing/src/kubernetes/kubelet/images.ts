@@ -12,7 +12,7 @@ import { dirname, join, resolve } from 'node:path'
 /** This build: the root of the workspace. */
 const OWN_BUILD = resolve(import.meta.dirname, '../../../../..')
 
-export interface ImageContext {
+interface ImageContext {
   podAddress: string
   /** For small programs that images contain. */
   programsFolder: string

@@ -14,7 +14,7 @@ const HEARTBEAT_MS = 2_000
 const OVER = new Set(['Succeeded', 'Failed'])
 const tokenAnswer = z.looseObject({ status: z.looseObject({ token: z.string() }) })
 
-export interface KubeletOptions {
+interface KubeletOptions {
   plane: ControlPlane
   block: AddressBlock
   hostsFile: string

@@ -11,7 +11,7 @@ import { z } from 'zod'
 const RETRY_MS = 250
 const conditionList = z.array(z.looseObject({ type: z.string(), status: z.string() }))
 
-export interface PodRunnerOptions {
+interface PodRunnerOptions {
   api: KubernetesApi
   sandbox: PodSandbox
   isHeldUnready: (pod: Pod) => boolean

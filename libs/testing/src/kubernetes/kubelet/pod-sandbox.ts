@@ -10,7 +10,7 @@ import { type ImageProgram, imageProgram } from './images.js'
 import type { Mount } from './paths.js'
 import { prepareVolumes, refreshDownward, removeVolumes, translateConfigMaps, type VolumeSources } from './volumes.js'
 
-export interface SandboxOptions {
+interface SandboxOptions {
   /** The folder of the pod, deleted with it. */
   folder: string
   place: PodPlace

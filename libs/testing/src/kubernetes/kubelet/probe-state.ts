@@ -1,7 +1,7 @@
 import type { Probe } from '../control-plane/objects.js'
 
 /** The results of a probe up to now. */
-export interface ProbeState {
+interface ProbeState {
   /** Of the same result, consecutive. */
   successes: number
   failures: number

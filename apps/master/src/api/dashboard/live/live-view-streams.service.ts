@@ -13,7 +13,7 @@ const MAX_STREAMS = 200
 /** Reads at the same time, so that other calls find a free database connection. */
 const MAX_READS = 3
 
-export interface LiveRequest<V extends LiveViewName = LiveViewName> {
+interface LiveRequest<V extends LiveViewName = LiveViewName> {
   view: V
   query: LiveQuery<V>
   rights: Rights

@@ -5,7 +5,7 @@ import { redactText } from '@session-service/server-kit'
 const HIDDEN = '***'
 
 /** What the rows are made of: `overrides` by their names. */
-export interface PropertySources {
+interface PropertySources {
   config: MasterConfig
   env: Environment
   overrides: Readonly<Record<string, string>>

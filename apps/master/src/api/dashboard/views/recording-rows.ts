@@ -12,7 +12,7 @@ import {
 /** Condition on `recording r`, with an index: the time is constant during a statement. */
 export const IS_OF_LAST_DAY = 'r.created_at > (extract(epoch FROM now()) * 1000)::bigint - 86400000'
 
-export interface RecordingFilter extends Pick<LiveQuery<'recordings'>, 'search' | 'status' | 'page'> {
+interface RecordingFilter extends Pick<LiveQuery<'recordings'>, 'search' | 'status' | 'page'> {
   prefix: string
   sessionId?: string
 }
@@ -60,7 +60,7 @@ export class RecordingRows {
 }
 
 /** The path of a file that the service itself serves; null for a file in an object storage, and without one. */
-export function pathOfFile(url: string | null, publicUrl: string): string | null {
+function pathOfFile(url: string | null, publicUrl: string): string | null {
   const folder = `${publicUrl}/service/recordings/`
   return url?.startsWith(folder) ? `/service/recordings/${url.slice(folder.length)}` : null
 }

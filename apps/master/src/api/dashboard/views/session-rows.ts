@@ -23,7 +23,7 @@ const SESSION = `s.id, s.created_at AS "createdAt", s.media_node_id AS "mediaNod
   (SELECT min((c.network_quality->>'level')::int) FROM connection c
    WHERE c.session_id = s.id AND c.status = 'active') AS quality`
 
-export interface SessionFilter extends LiveQuery<'sessions'> {
+interface SessionFilter extends LiveQuery<'sessions'> {
   prefix: string
   mediaNodeId?: string
   limit?: number

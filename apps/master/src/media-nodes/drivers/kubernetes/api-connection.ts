@@ -13,7 +13,7 @@ const RETRY = { firstMs: 250, longestMs: 4_000 }
 const LONGEST_RETRY_AFTER_MS = 15_000
 const MAX_ANSWER_BYTES = 64 * 1_024 * 1_024
 
-export interface ApiRequest {
+interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
   query?: Readonly<Record<string, string>>

@@ -20,7 +20,7 @@ export interface KubernetesAccess {
   credentials(): Promise<Credentials>
 }
 
-export interface Credentials {
+interface Credentials {
   token: string
   /** PEM; undefined: the authorities of the system. */
   ca: string | undefined

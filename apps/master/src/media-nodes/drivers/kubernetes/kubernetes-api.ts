@@ -11,7 +11,7 @@ const WATCH_SECONDS = 60
 /** A watch that the server does not end is ended this much later, ms. */
 const WATCH_MARGIN_MS = 10_000
 
-export interface Pods {
+interface Pods {
   items: Pod[]
   /** A watch from here on misses nothing. */
   resourceVersion: string

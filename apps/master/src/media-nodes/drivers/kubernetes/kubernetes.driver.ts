@@ -17,7 +17,7 @@ const DROP_GRACE_SECONDS = 30
 const TEMPLATE_EVERY_MS = 5_000
 const PATCHES_AT_ONCE = 4
 
-export interface KubernetesOptions {
+interface KubernetesOptions {
   access: KubernetesAccess
   /** Empty: something else starts the pods. */
   podTemplate: string

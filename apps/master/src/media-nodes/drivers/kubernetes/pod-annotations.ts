@@ -2,11 +2,11 @@ import type { NodeUse } from '../../driver/node-driver.js'
 import type { KubernetesNode, Pod } from './kubernetes-objects.js'
 
 /** Read by ReplicaSets: the pod with the lowest cost is removed first. */
-export const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
+const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost'
 /** Read by the media node, from a file of the pod. */
-export const ANNOUNCED_ADDRESS = 'session-service/announced-address'
+const ANNOUNCED_ADDRESS = 'session-service/announced-address'
 /** Set by operators on machines whose external address Kubernetes does not know. */
-export const EXTERNAL_ADDRESS = 'session-service/external-address'
+const EXTERNAL_ADDRESS = 'session-service/external-address'
 
 /** Below the cost of any serving node. */
 const DRAINING = -1_000_000

@@ -1,7 +1,7 @@
 import type { DrivenNode } from '../../driver/node-driver.js'
 import type { Condition, ContainerStatus, Pod } from './kubernetes-objects.js'
 
-export type PodState = Pick<DrivenNode, 'state' | 'reason'>
+type PodState = Pick<DrivenNode, 'state' | 'reason'>
 
 /** Reasons for which a container waits and will not start by itself soon, with the words that operators read. */
 const FAILURES: Readonly<Record<string, string>> = {

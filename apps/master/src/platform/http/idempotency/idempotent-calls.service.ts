@@ -25,7 +25,7 @@ export type Answer = z.infer<typeof Answer>
  * The result of a claim: `claimed` by this request, which has to carry the call out; or another request with the key is
  * in progress, was answered, or was a different one.
  */
-export type Claim =
+type Claim =
   { state: 'claimed'; claim: string } | { state: 'inProgress' | 'different' } | { state: 'answered'; answer: Answer }
 
 /** The outcome of a call; without an answer it had no effect, and may be retried. */
