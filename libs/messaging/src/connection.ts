@@ -1,7 +1,7 @@
 import { connect, type ConnectionOptions, type NatsConnection } from '@nats-io/transport-node'
 import { type BusRole, ServiceError } from '@session-service/contract'
-import { backoffMs, sleep } from '@session-service/server-kit/async'
-import { messageOf, type OnProblem } from './problem.js'
+import { backoffMs, messageOf, sleep } from '@session-service/server-kit/async'
+import type { OnProblem } from './problem.js'
 
 export interface ConnectOptions {
   /** One URL or several, comma-separated: `nats://[user:password@]host:port`, `tls://…`. */

@@ -1,9 +1,9 @@
 import { Heartbeat, ServiceError, SUBJECT } from '@session-service/contract'
-import { AlignedInterval } from '@session-service/server-kit/async'
+import { AlignedInterval, messageOf } from '@session-service/server-kit/async'
 import type { Bus } from './bus.js'
 import { HeartbeatTable } from './heartbeat-table.js'
 import type { BusSubscription } from './listener.js'
-import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
+import { warnOfProblem, type OnProblem } from './problem.js'
 
 export interface HeartbeatWatchOptions {
   /** A heartbeat for which it returns false does not change the table. */

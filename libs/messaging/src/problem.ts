@@ -13,5 +13,3 @@ export type OnProblem = (problem: BusProblem) => void
 
 export const warnOfProblem: OnProblem = ({ kind, subject, message }) =>
   process.emitWarning(subject === undefined ? message : `${subject}: ${message}`, `BusProblem.${kind}`)
-
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,8 +1,8 @@
 import { newSecret, NodeFact, NodeFactAnswer, ServiceError, SUBJECT } from '@session-service/contract'
-import { backoffMs } from '@session-service/server-kit/async'
+import { backoffMs, messageOf } from '@session-service/server-kit/async'
 import type { z } from 'zod'
 import type { Bus } from './bus.js'
-import { messageOf, warnOfProblem, type OnProblem } from './problem.js'
+import { warnOfProblem, type OnProblem } from './problem.js'
 import type { Rpc } from './wire.js'
 
 /**

@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { messageOf } from '@session-service/server-kit/async'
 import { chooseAccount } from './run-as.js'
 import { banner } from './banner.js'
 import { ConsoleLog } from './console-log.js'
@@ -109,7 +110,7 @@ function levelOf(env: NodeJS.ProcessEnv): Level {
 
 /** Formats the output lines of a process that an error may contain. */
 const explain = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error))
+  messageOf(error)
     .split('\n')
     .map((line) => readLogLine('launcher', line).text)
     .join('\n')

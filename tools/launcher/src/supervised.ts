@@ -1,5 +1,5 @@
 import { describeExit } from '@session-service/local-stack'
-import { backoffMs, sleep } from '@session-service/server-kit/async'
+import { backoffMs, messageOf, sleep } from '@session-service/server-kit/async'
 
 const BACKOFF = { firstMs: 500, longestMs: 15_000 }
 /** A process that ran for this long restarts without an increased back-off. */
@@ -86,5 +86,4 @@ export class Supervised {
   }
 }
 
-const firstLine = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? ''
+const firstLine = (error: unknown): string => messageOf(error).split('\n', 1)[0] ?? ''

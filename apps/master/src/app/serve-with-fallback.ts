@@ -1,5 +1,5 @@
 import { ConfigError } from '@session-service/config'
-import { redactText, type ServiceLogger } from '@session-service/server-kit'
+import { messageOf, redactText, type ServiceLogger } from '@session-service/server-kit'
 import { type Candidate, changedNames, type Rollback } from '../api/configuration/generations.js'
 
 /** Attempts for a configuration that has served before: a slow disk or a busy port is not its fault. */
@@ -22,8 +22,6 @@ export interface Served<T> {
   /** Present when the latest configuration could not be served. */
   rollback: Rollback | undefined
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The changed properties that the failure names; all changed ones when it names none. */
 export function propertiesAtFault(error: unknown, changed: readonly string[]): string[] {

@@ -8,6 +8,7 @@ import {
 import { newSecret } from '@session-service/contract'
 import { Bus, reportBusProblems } from '@session-service/messaging'
 import {
+  messageOf,
   type ServiceLogger,
   sleep,
   translateDatabaseError,
@@ -164,7 +165,7 @@ export async function untilReachable<T>(
       return await attempt()
     } catch (error) {
       if (!(error instanceof SchemaPending) && translateDatabaseError(error)?.code !== 'UNAVAILABLE') throw error
-      logger.warn(`${what} is not usable yet: ${error instanceof Error ? error.message : String(error)}`)
+      logger.warn(`${what} is not usable yet: ${messageOf(error)}`)
       await sleep(RETRY_MS, signal)
       signal.throwIfAborted()
     }

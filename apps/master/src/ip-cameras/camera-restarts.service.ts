@@ -1,4 +1,4 @@
-import { mapConcurrent } from '@session-service/server-kit'
+import { mapConcurrent, messageOf } from '@session-service/server-kit'
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import {
   type CameraConnection,
@@ -84,7 +84,7 @@ export class CameraRestarts implements OnModuleDestroy {
       })
       await this.cameras.release(connectionId, false)
     } catch (error) {
-      const reason = withoutSecretsOf(connection.camera.rtspUri, error instanceof Error ? error.message : String(error))
+      const reason = withoutSecretsOf(connection.camera.rtspUri, messageOf(error))
       await this.#failed(connection, reason).catch((failure: unknown) => {
         this.#logger.warn({ err: failure, connectionId }, 'storing the failure of a camera failed')
       })

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import type { NetworkInterfaceInfo } from 'node:os'
 import type { NodeConfig } from '@session-service/config'
-import { isErrno } from '@session-service/server-kit'
+import { isErrno, messageOf } from '@session-service/server-kit'
 import { isAnnounceable, isPublicAddress } from './public-address.js'
 import type { SourceState } from './sources.js'
 
@@ -57,6 +57,6 @@ export async function readAddressFile(path: string): Promise<SourceState> {
       : pending(`${path} contains no address or host name: ${JSON.stringify(text.slice(0, 80))}`)
   } catch (error) {
     if (isErrno(error, 'ENOENT')) return pending(`${path} does not exist`)
-    return pending(`${path} cannot be read: ${(error as Error).message}`)
+    return pending(`${path} cannot be read: ${messageOf(error)}`)
   }
 }

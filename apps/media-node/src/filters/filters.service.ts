@@ -10,7 +10,7 @@ import {
   type Units,
 } from '@session-service/contract'
 import type { ReportSender } from '@session-service/messaging'
-import { metrics } from '@session-service/server-kit'
+import { messageOf, metrics } from '@session-service/server-kit'
 import { Logger, type OnModuleInit } from '@nestjs/common'
 import { kindOf, type OperatorPipelines } from '../media-processor/filter-settings.js'
 import type { Answer, Commands, FilterCommand, MediaService } from '../rooms/media.service.js'
@@ -66,7 +66,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
 
   begin(stream: Stream, filter: AppliedFilter): void {
     this.#apply(stream, filter).catch((error: unknown) => {
-      if (!isReplaced(error)) this.#reportEnd(stream, filter, (error as Error).message)
+      if (!isReplaced(error)) this.#reportEnd(stream, filter, messageOf(error))
     })
   }
 
@@ -82,7 +82,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
       // It was removed, or another one or other media replaced it.
       if (isReplaced(error) || hasLostInput(error)) return
       filtered.end()
-      this.#reportEnd(stream, former.filter, (error as Error).message)
+      this.#reportEnd(stream, former.filter, messageOf(error))
     })
   }
 

@@ -1,5 +1,5 @@
 import { filterOptionsAfter, ServiceError, type AppliedFilter } from '@session-service/contract'
-import { sleep } from '@session-service/server-kit'
+import { messageOf, sleep } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { MediaProcessor, type OperatorPipelines } from '../media-processor/media-processor.js'
 import { ProcessedTrack } from '../media-processor/processed-track.js'
@@ -170,7 +170,7 @@ export class StreamFilter {
       return await MediaProcessor.open(program, [{ input, output }], filter, listener, pipelines)
     } catch (error) {
       if (error instanceof ServiceError && error.code === 'INVALID') throw error
-      throw launchFailed((error as Error).message)
+      throw launchFailed(messageOf(error))
     }
   }
 

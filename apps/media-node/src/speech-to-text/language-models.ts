@@ -6,7 +6,7 @@ import {
   type SpeechEngineName,
   type SpeechSettings,
 } from '@session-service/contract'
-import { backoffMs, cachedFor, sleep, withTimeout } from '@session-service/server-kit'
+import { backoffMs, cachedFor, messageOf, sleep, withTimeout } from '@session-service/server-kit'
 import { estimateMemory, findModel, type LanguageModel, ModelError, type SlotFailure } from '@session-service/speech'
 import type { z } from 'zod'
 import { type Load, requireMemory, requireRoomFor, slotsOf } from './admission.js'
@@ -195,7 +195,7 @@ export class LanguageModels {
         const isFirstLoad = entry.loadedAt === 0
         if (signal.aborted || isFirstLoad || entry.failures >= MOST_FAILURES) {
           this.#giveUp(entry)
-          throw new ServiceError('LAUNCH_FAILED', (error as Error).message, { cause: error })
+          throw new ServiceError('LAUNCH_FAILED', messageOf(error), { cause: error })
         }
         await sleep(backoffMs(entry.failures, RELOAD), signal)
       }

@@ -1,4 +1,5 @@
 import { Logger } from '@nestjs/common'
+import { messageOf } from '@session-service/server-kit'
 import type { SpeechResult } from '@session-service/speech'
 import type { Stream } from '../rooms/stream.js'
 import { PlainRtpTap } from '../tap/plain-rtp-tap.js'
@@ -28,7 +29,7 @@ export class Transcriber {
     private readonly slot: ModelSlot,
     private readonly events: TranscriberEvents,
   ) {
-    this.opened = this.#open().catch((error: unknown) => this.#fail((error as Error).message))
+    this.opened = this.#open().catch((error: unknown) => this.#fail(messageOf(error)))
   }
 
   /** The stream has ended: the results of its last words are still reported. */

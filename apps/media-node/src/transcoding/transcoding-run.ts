@@ -1,3 +1,4 @@
+import { messageOf } from '@session-service/server-kit'
 import { MediaProcessor, type ProcessorFailure, type VideoLimits } from '../media-processor/media-processor.js'
 import type { ProcessedTrack } from '../media-processor/processed-track.js'
 import { PlainRtpTap } from '../tap/plain-rtp-tap.js'
@@ -24,7 +25,7 @@ export class TranscodingRun {
   ) {
     this.#layer = options.wanted.stream.layerKbps.length - 1
     this.ended = this.#run()
-      .catch((error: unknown): ProcessorFailure => ({ cause: 'failed', text: (error as Error).message }))
+      .catch((error: unknown): ProcessorFailure => ({ cause: 'failed', text: messageOf(error) }))
       .finally(() => this.stop())
   }
 

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common'
 import { ServiceError } from '@session-service/contract'
-import { metrics, withTimeout } from '@session-service/server-kit'
+import { messageOf, metrics, withTimeout } from '@session-service/server-kit'
 import { createWorker, setLogEventListeners, version, workerBin, type types } from 'mediasoup'
 import { recentDeaths, respawnDelay } from './respawn-delay.js'
 import { CRASH_LOOP, CrashLoop, type CrashLoopTiming } from './crash-loop.js'
@@ -140,7 +140,7 @@ export class WorkerPool {
       return created
     } catch (error) {
       worker.close()
-      throw new Error(`media worker ${slot} can not listen for media: ${(error as Error).message}`, { cause: error })
+      throw new Error(`media worker ${slot} can not listen for media: ${messageOf(error)}`, { cause: error })
     }
   }
 
@@ -156,7 +156,7 @@ export class WorkerPool {
         (late) => late.close(),
         () => undefined,
       )
-      throw new Error(`media worker ${slot} does not start: ${(error as Error).message}`, { cause: error })
+      throw new Error(`media worker ${slot} does not start: ${messageOf(error)}`, { cause: error })
     }
   }
 

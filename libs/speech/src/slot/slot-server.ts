@@ -1,3 +1,4 @@
+import { messageOf } from '@session-service/server-kit/async'
 import { OpusDecoder } from '../audio/opus-decoder.js'
 import type { AudioSource } from '../engines/audio-source.js'
 import type { SpeechEngine, SpeechModel } from '../engines/engine.js'
@@ -112,5 +113,3 @@ export class SlotServer {
 
 const newEngine = (options: EngineOptions): SpeechEngine =>
   options.name === 'vosk' ? new VoskEngine(options) : new SherpaEngine()
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import http, { type ClientRequest, type IncomingMessage, OutgoingMessage, type RequestOptions } from 'node:http'
 import https from 'node:https'
 import { rootCertificates } from 'node:tls'
-import { currentTraceparent, isErrno } from '@session-service/server-kit'
+import { currentTraceparent, isErrno, messageOf } from '@session-service/server-kit'
 import { AddressGuard, type Resolve } from './webhook-address.js'
 import { retryAfter } from './retry-after.js'
 import { webhookHeaders } from './webhook-signature.js'
@@ -76,8 +76,7 @@ export class WebhookPost {
       if (timeout.aborted) {
         return { outcome: 'timeout', error: `no answer within ${this.receiver.timeoutMs} ms`, retryAfterMs: 0 }
       }
-      const message = error instanceof Error ? error.message : String(error)
-      return { outcome: 'failed', error: message, retryAfterMs: 0 }
+      return { outcome: 'failed', error: messageOf(error), retryAfterMs: 0 }
     }
   }
 

@@ -1,6 +1,7 @@
 import { ConfigError } from '@session-service/config'
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common'
 import { type CityResponse, open, type Reader, validate } from 'maxmind'
+import { messageOf } from '@session-service/server-kit'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 
 const UNKNOWN = 'unknown'
@@ -18,8 +19,7 @@ export class LocationsService implements OnModuleInit {
     try {
       this.#database = await open<CityResponse>(file)
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new ConfigError([`SERVICE_GEOIP_DATABASE: cannot be read as an MMDB database: ${reason}`])
+      throw new ConfigError([`SERVICE_GEOIP_DATABASE: cannot be read as an MMDB database: ${messageOf(error)}`])
     }
   }
 

@@ -1,5 +1,5 @@
 import { ServiceError } from '@session-service/contract'
-import { metrics } from '@session-service/server-kit'
+import { messageOf, metrics } from '@session-service/server-kit'
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { RecordedSentences } from './recorded-sentences.service.js'
 import { RecordingStore } from '../storage/recording-store.js'
@@ -136,7 +136,7 @@ export class RecordingFinalizer implements OnModuleDestroy {
   async #fileFailed(row: RecordingRow, error: unknown, { aborted }: AbortSignal): Promise<TaskResult> {
     const { id, attempts } = row
     const code = error instanceof ServiceError ? error.code : 'INTERNAL'
-    const text = error instanceof Error ? error.message : String(error)
+    const text = messageOf(error)
     const isUnavailable = code === 'UNAVAILABLE' || code === 'NO_CAPACITY'
     // An aborted attempt says nothing about the recording.
     const isTransient = isUnavailable || aborted || this.isStopping

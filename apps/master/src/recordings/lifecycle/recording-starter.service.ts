@@ -9,6 +9,7 @@ import {
 } from '@session-service/contract'
 import { NotSentError } from '@session-service/messaging'
 import { Inject, Injectable, InternalServerErrorException, Logger } from '@nestjs/common'
+import { messageOf } from '@session-service/server-kit'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
@@ -75,7 +76,7 @@ export class RecordingStarter {
       return started
     } catch (error) {
       const hasEnded = await this.#hasSessionEnded(recording)
-      await this.failStart(first, textOf(error))
+      await this.failStart(first, messageOf(error))
       throw hasEnded ? noSuchSession(recording.sessionId) : startFault(error)
     }
   }
@@ -121,7 +122,7 @@ export class RecordingStarter {
         return false
       }
       this.#logger.warn({ err: error, recordingId: recording.id, part }, 'continuing the recording failed')
-      await this.transitions.endPart({ recordingId: recording.id, part, files: [], failure: textOf(error) })
+      await this.transitions.endPart({ recordingId: recording.id, part, files: [], failure: messageOf(error) })
       await this.mediaNodes.notify(next.place, 'stopRecording', { recordingId: recording.id, part })
       return false
     }
@@ -207,8 +208,6 @@ export class RecordingStarter {
 const isWithoutEffect = (error: unknown): boolean =>
   error instanceof NotSentError ||
   (error instanceof ServiceError && (error.code === 'NOT_FOUND' || error.code === 'CONFLICT'))
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 /** The error of the request: a 503 that can be retried, or the failed start of the contract with its text. */
 function startFault(error: unknown): Error {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { RecordedFile, type RecordingDelivery, type RecordingEnded, ServiceError } from '@session-service/contract'
-import { flush, isErrno, makeFolder, moveDurably } from '@session-service/server-kit'
+import { flush, isErrno, makeFolder, messageOf, moveDurably } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { z } from 'zod'
 import type { SpokenSentence } from '../../speech-to-text/transcript-formats.js'
@@ -97,8 +97,9 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
     try {
       await Promise.all(['ffmpeg', 'ffprobe'].map((tool) => runTool(tool, ['-version'], options)))
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      throw new ServiceError('NO_CAPACITY', `the master cannot finish recordings: ${reason}`, { cause: error })
+      throw new ServiceError('NO_CAPACITY', `the master cannot finish recordings: ${messageOf(error)}`, {
+        cause: error,
+      })
     }
   }
 

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError, type RecordedFile, type RecordingJob } from '@session-service/contract'
+import { messageOf } from '@session-service/server-kit'
 import { cutEnd } from '../recorder/cut-end.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
 import { Grabber } from './grabber.js'
@@ -40,7 +41,9 @@ class CustomRecorder implements Recorder {
 
   start(): Promise<number> {
     this.#starting = this.#start().catch((error: unknown) => {
-      throw error instanceof ServiceError ? error : new ServiceError('LAUNCH_FAILED', textOf(error), { cause: error })
+      throw error instanceof ServiceError
+        ? error
+        : new ServiceError('LAUNCH_FAILED', messageOf(error), { cause: error })
     })
     return this.#starting
   }
@@ -133,5 +136,3 @@ class CustomRecorder implements Recorder {
     this.context.onEnded(failure)
   }
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

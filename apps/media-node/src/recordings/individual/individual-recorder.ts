@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common'
 import { ServiceError, type RecordedFile } from '@session-service/contract'
 import type { types } from 'mediasoup'
-import { backoffMs, KeyedMutex, sleep } from '@session-service/server-kit'
+import { backoffMs, KeyedMutex, messageOf, sleep } from '@session-service/server-kit'
 import type { RoomObserver } from '../../rooms/room.js'
 import type { Stream } from '../../rooms/stream.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
@@ -87,7 +87,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
       const stream = streams[at]
       if (result.status === 'fulfilled' || !stream) return
       if (!this.#mayFail || this.#files.size === 0) throw result.reason
-      this.#retryLater(stream, textOf(result.reason))
+      this.#retryLater(stream, messageOf(result.reason))
     })
     if (this.context.job.continues !== true) await this.#untilWriting(streams)
   }
@@ -116,7 +116,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
   }
 
   #updateInBackground(stream: Stream): void {
-    void this.#update(stream).catch((error: unknown) => this.#retryLater(stream, textOf(error)))
+    void this.#update(stream).catch((error: unknown) => this.#retryLater(stream, messageOf(error)))
   }
 
   /** The other streams are recorded further. Once there is none, the part ends. */
@@ -273,8 +273,6 @@ async function silentOf(missing: readonly Missing[]): Promise<Missing[]> {
   const sending = await Promise.all(missing.map(({ file }) => file.isSending()))
   return missing.filter((_, at) => !sending[at])
 }
-
-const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const noMediaFrom = (streams: readonly Stream[]): ServiceError =>
   new ServiceError(

@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Logger } from '@nestjs/common'
-import { backoffMs, sleep, unlessAborted } from '@session-service/server-kit'
+import { backoffMs, messageOf, sleep, unlessAborted } from '@session-service/server-kit'
 import {
   DESCRIPTION_FILE,
   MOST_DESCRIPTION_BYTES,
@@ -149,7 +149,7 @@ export class DeliveryJob {
   async #compositionFailed(error: unknown): Promise<Composed> {
     if (this.#signal.aborted || error instanceof ServiceError) throw error
     const attempts = (this.notes.attempts ?? 0) + 1
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     if (attempts >= MAX_COMPOSITIONS) return { files: [], failure: `the recording could not be composed: ${reason}` }
     this.notes = { ...this.notes, attempts }
     await this.journal.write(this.notes)

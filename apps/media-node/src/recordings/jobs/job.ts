@@ -1,6 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder, serviceClock, withTimeout, type ReferenceClock } from '@session-service/server-kit'
+import { makeFolder, messageOf, type ReferenceClock, serviceClock, withTimeout } from '@session-service/server-kit'
 import { ServiceError, type RecordedFile, type RecordingJob, type RunningJob } from '@session-service/contract'
 import type { Room } from '../../rooms/room.js'
 import { writtenAt } from '../recorder/cut-end.js'
@@ -131,7 +131,7 @@ export class Job extends DeliveryJob {
     try {
       return await withTimeout(this.#recorder?.stop() ?? Promise.resolve([]), ms, 'stopping the recorder')
     } catch (error) {
-      this.notes.failure ??= error instanceof Error ? error.message : String(error)
+      this.notes.failure ??= messageOf(error)
       return filesLeft(this.environment.folder, this.notes)
     }
   }

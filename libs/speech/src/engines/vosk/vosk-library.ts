@@ -1,4 +1,5 @@
 import koffi, { type LibraryHandle } from 'koffi'
+import { messageOf } from '@session-service/server-kit/async'
 
 /** A pointer of C; null and zero stand for no object. */
 export type Handle = bigint | null
@@ -46,7 +47,7 @@ function load(file: string): LibraryHandle {
   try {
     return koffi.load(file)
   } catch (error) {
-    throw new Error(`the library of Vosk ${file} cannot be loaded: ${(error as Error).message}`, { cause: error })
+    throw new Error(`the library of Vosk ${file} cannot be loaded: ${messageOf(error)}`, { cause: error })
   }
 }
 

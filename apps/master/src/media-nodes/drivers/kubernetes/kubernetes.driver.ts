@@ -1,4 +1,4 @@
-import { mapConcurrent } from '@session-service/server-kit'
+import { mapConcurrent, messageOf } from '@session-service/server-kit'
 import { Logger, type OnApplicationShutdown } from '@nestjs/common'
 import { type DrivenNode, type LaunchedNode, type NodeDriver, NodeLaunchError } from '../../driver/node-driver.js'
 import type { NodeLaunch, NodeUse } from '../../driver/node-driver.js'
@@ -63,9 +63,8 @@ export class KubernetesDriver implements NodeDriver, OnApplicationShutdown {
     } catch (error) {
       if (error instanceof NodeLaunchError || signal.aborted) throw error
       // Wrong permissions, an exceeded quota, an invalid template: the API server says which.
-      const message = error instanceof Error ? error.message : String(error)
       const what = error instanceof KubernetesError ? 'refused the pod' : 'does not answer'
-      throw new NodeLaunchError(`Kubernetes ${what}: ${message}`, { cause: error })
+      throw new NodeLaunchError(`Kubernetes ${what}: ${messageOf(error)}`, { cause: error })
     }
   }
 
