@@ -141,7 +141,16 @@ export const ALERT_CASES = {
     [s('client_frozen_seconds_total')]: ['0+6x30', '0+4x30'],
     [s('client_video_seconds_total')]: ['0+100x30', '0+100x30'],
   }),
-  SessionServiceRecordingStalled: gauge(NODE, s('recording_fragment_age_seconds', node), 11, 9),
+  SessionServiceRecordingStalled: [
+    // A program that does not end.
+    gauge(NODE, s('recording_fragment_age_seconds', node), 11, 9),
+    // The last of five short parts has ended the recording.
+    values(NODE, {
+      [s('recording_fragment_age_seconds', node)]: ['0x20', '0x20'],
+      [s('job_stalls_total', `${node},program="compositor"`)]: ['0x16 5x4', '0x16 1x4'],
+      [s('job_stalls_total', `${node},program="stream_recorder"`)]: ['0x20', '0x15 1x5'],
+    }),
+  ],
   SessionServiceRecordingsFailed: values(CLUSTER, {
     [s('recordings_finished_total', `${master},result="failed"`)]: ['0x5 1x15', '1x20'],
     [s('recordings_finished_total', `${master},result="ready"`)]: ['0x20', '0+1x20'],

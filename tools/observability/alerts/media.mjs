@@ -74,13 +74,13 @@ export const MEDIA_ALERTS = [
   },
   {
     name: 'SessionServiceRecordingStalled',
-    expr: 'max by (cluster, instance) (session_service_recording_fragment_age_seconds) > 10',
+    expr: 'max by (cluster, instance) (session_service_recording_fragment_age_seconds) > 10 or sum by (cluster, instance) (increase(session_service_job_stalls_total[5m])) > 2',
     for: '1m',
     severity: 'critical',
-    summary: 'A recording on {{ $labels.instance }} has written nothing for 10 s',
+    summary: 'Recording programs on {{ $labels.instance }} write nothing although media arrives',
     meaning:
-      'The recording program hangs or its disk does not accept data. The node replaces a stalled program, which did not help.',
-    look: '`session_service_job_stalls_total`, disk and CPU of the node, its log.',
+      'Programs hang or their disk does not accept data. The node ends a stalled program after 5 s and masters begin a new part; that did not help, or the program does not end. The media of this time is missing, and masters stop a recording after five short parts in a row.',
+    look: '`session_service_job_stalls_total` by `program`, disk and CPU of the node, its log.',
     act: 'Free the disk or CPU. Drain the node when recordings continue to stall.',
   },
   {

@@ -54,8 +54,8 @@ const COURSE = [
     { 'max by (queue) (session_service_cluster_queue_age_seconds{queue=~"finalizing|removal"})': '{{queue}}' },
   ),
   graph(
-    'Time since the last write',
-    'Of the running recording that has not written for the longest time.',
+    'Missing output',
+    'Longest time for which a running recording program has written nothing although media arrived.',
     { unit: 's' },
     { 'max by (instance) (session_service_recording_fragment_age_seconds)': '{{instance}}' },
   ),

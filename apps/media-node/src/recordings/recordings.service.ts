@@ -67,9 +67,6 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
       'Ended deferred recordings whose files are being composed or wait for that',
       () => this.#countOf('composing'),
     )
-    metrics.sampled('recording_fragment_age_seconds', 'Longest time since the last write of a running recording', () =>
-      this.#folder.longestSilence(this.#recording.map(({ job }) => job)),
-    )
   }
 
   get jobs(): RunningJob[] {

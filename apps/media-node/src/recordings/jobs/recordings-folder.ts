@@ -1,5 +1,5 @@
 import { constants, type StatsFs } from 'node:fs'
-import { access, readdir, stat, statfs } from 'node:fs/promises'
+import { access, readdir, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { NOT_ENOUGH_DISK, ServiceError, type RecordingPartRef } from '@session-service/contract'
 import { isErrno } from '@session-service/server-kit'
@@ -66,13 +66,6 @@ export class RecordingsFolder {
     return statfs(await this.#existing(constants.F_OK))
   }
 
-  /** The longest time since the last write of one of these jobs, seconds; 0 without jobs. */
-  async longestSilence(jobs: readonly RecordingPartRef[]): Promise<number> {
-    // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
-    const ages = jobs.map(async (job) => Date.now() - (await lastWrite(this.ofJob(job))))
-    return Math.max(0, ...(await Promise.all(ages))) / 1_000
-  }
-
   /** The folder, or else its nearest existing parent. Rejects without this access to it. */
   async #existing(mode: number): Promise<string> {
     for (let folder = resolve(this.path); ; folder = dirname(folder)) {
@@ -81,15 +74,4 @@ export class RecordingsFolder {
       if (!isErrno(error, 'ENOENT') || folder === dirname(folder)) throw error
     }
   }
-}
-
-async function lastWrite(folder: string): Promise<number> {
-  const names = await readdir(folder).catch(() => [])
-  const times = names.map((name) =>
-    stat(join(folder, name))
-      .then(({ mtimeMs }) => mtimeMs)
-      .catch(() => 0),
-  )
-  // oxlint-disable-next-line clock/no-wall-clock -- compared with times of files
-  return Math.max(0, ...(await Promise.all(times))) || Date.now()
 }

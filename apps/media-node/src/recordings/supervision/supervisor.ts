@@ -11,6 +11,14 @@ const stalls = metrics.counter('job_stalls_total', {
   labels: { program: ['compositor', 'packet_recorder', 'stream_recorder', 'screen_recorder', 'browser'] },
 })
 
+const supervisors = new Set<Supervisor>()
+
+metrics.sampled(
+  'recording_fragment_age_seconds',
+  'Longest time for which output of a running recording program has been due and missing',
+  () => Math.max(0, ...[...supervisors].map(({ silentMs }) => silentMs)) / 1_000,
+)
+
 interface Supervised {
   program: 'compositor' | 'packet_recorder' | 'stream_recorder' | 'screen_recorder' | 'browser'
   /** `silentMs`: how long due output has been missing. Undefined: no output is due yet. */
@@ -24,6 +32,7 @@ export class Supervisor {
   readonly #logger = new Logger('Jobs')
   readonly #timer: NodeJS.Timeout
   #activity: Activity | undefined
+  #sampledAt = performance.now()
   #tickAt = performance.now()
   #isSampling = false
   #ended = false
@@ -34,9 +43,22 @@ export class Supervisor {
     everyMs = SAMPLE_MS,
   ) {
     this.#timer = setInterval(() => this.#tick(everyMs), everyMs)
+    supervisors.add(this)
   }
 
+  /** How long due output has been missing. A disk that hangs delays samples and the end of a killed program as well. */
+  get silentMs(): number {
+    const unknownMs = performance.now() - this.#sampledAt
+    return (this.#activity?.silentMs ?? 0) + (unknownMs > this.limits.maxSampleMs ? unknownMs : 0)
+  }
+
+  /** The program has ended, or no output is due any more. */
   stop(): void {
+    this.#stopSampling()
+    supervisors.delete(this)
+  }
+
+  #stopSampling(): void {
     this.#ended = true
     clearInterval(this.#timer)
   }
@@ -63,6 +85,7 @@ export class Supervisor {
     this.#isSampling = true
     const sample = await this.supervised.sample(this.#activity?.silentMs ?? 0).catch(() => undefined)
     this.#isSampling = false
+    this.#sampledAt = performance.now()
     if (!sample || this.#ended) return
     this.#activity = observe(this.#activity, { at: performance.now(), ...sample }, this.limits)
     if (stateOf(this.#activity, this.limits) === 'ok') return
@@ -70,7 +93,7 @@ export class Supervisor {
   }
 
   #report({ silentMs }: Activity): void {
-    this.stop()
+    this.#stopSampling()
     const { program, onStalled } = this.supervised
     stalls.inc({ program })
     const why = `wrote nothing for ${Math.round(silentMs / 1_000)} s`
