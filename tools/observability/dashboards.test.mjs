@@ -1,12 +1,14 @@
 // The dashboards and the files beside them, without Grafana.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { parseYaml } from '@redocly/openapi-core'
 import { findPrometheus } from '../bootstrap/prometheus.mjs'
 import { DASHBOARDS } from './files.mjs'
+import { CLUSTER_LABELS } from './queries.mjs'
 import { ALERTS, plainGroups } from './rules.mjs'
 import { scoped } from './scope.mjs'
 
@@ -16,6 +18,7 @@ const readYaml = (file) => parseYaml(readFileSync(join(FOLDER, file), 'utf8'))
 const all = Object.values(DASHBOARDS)
 const panelsOf = ({ panels }) => panels.filter(({ type }) => type !== 'row')
 const prometheus = findPrometheus(process.env)
+const metricsPage = readFileSync(resolve(DEPLOY, '../docs/metrics.md'), 'utf8')
 
 test('matchers are added to each series, and to nothing else', () => {
   for (const [expr, expected] of [
@@ -61,8 +64,7 @@ test('panels have ids of their own and do not overlap', () => {
 })
 
 test('queries and rules use documented metrics and recorded series only', () => {
-  const page = readFileSync(resolve(DEPLOY, '../docs/metrics.md'), 'utf8')
-  const documented = new Set([...page.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name))
+  const documented = new Set([...metricsPage.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name))
   const recorded = new Set(plainGroups().flatMap(({ rules }) => rules.map(({ record }) => record)))
   const expressions = [
     ...all.flatMap(({ panels }) => panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))),
@@ -71,6 +73,64 @@ test('queries and rules use documented metrics and recorded series only', () => 
   for (const expr of expressions)
     for (const [name, metric] of expr.matchAll(/\bsession_service[_:]([\w:]+)/g))
       assert.ok(recorded.has(name) || documented.has(metric.replace(/_(bucket|sum|count)$/, '')), name)
+})
+
+test('queries keep the documented labels of values of the cluster', () => {
+  const rows = [...metricsPage.matchAll(/^\| `(\w+)` +\| gauge +\| ([\w, ]*?) *\| cluster, /gm)]
+  const labelled = rows.flatMap(([, name, labels]) => (labels ? [[name, labels.split(', ')]] : []))
+  assert.deepEqual(CLUSTER_LABELS, Object.fromEntries(labelled))
+})
+
+test('numbers of the overview add up the groups of a value, and count one that two masters export once', (t) => {
+  if (!prometheus) return t.skip('there is no promtool')
+  const figures = {
+    Sessions: [12, { 'cluster_sessions{placed="yes"}': 10, 'cluster_sessions{placed="no"}': 2 }],
+    Participants: [
+      7,
+      {
+        'cluster_connections{type="participant",status="active"}': 4,
+        'cluster_connections{type="camera",status="active"}': 3,
+        'cluster_connections{type="participant",status="pending"}': 90,
+      },
+    ],
+    Streams: [
+      17,
+      {
+        'cluster_streams{kind="audio"}': 5,
+        'cluster_streams{kind="video"}': 3,
+        'cluster_streams{kind="audio_video"}': 9,
+      },
+    ],
+    Recordings: [
+      3,
+      {
+        'cluster_recordings{status="starting"}': 1,
+        'cluster_recordings{status="started"}': 2,
+        'cluster_recordings{status="ready"}': 90,
+      },
+    ],
+  }
+  const series = Object.values(figures).flatMap(([, each]) => Object.entries(each))
+  const input = ['master:4480', 'master2:4480'].flatMap((instance) =>
+    series.map(([name, value]) => ({
+      series: `session_service_${name.replace('{', `{cluster="main",instance="${instance}",`)}`,
+      values: `${value}x1`,
+    })),
+  )
+  const stats = panelsOf(DASHBOARDS.overview).filter(({ type, title }) => type === 'stat' && figures[title])
+  assert.equal(stats.length, Object.keys(figures).length)
+  const expected = stats.map(({ title, targets: [{ expr }] }) => ({
+    expr: expr.replaceAll('$cluster', '.*'),
+    eval_time: '1m',
+    exp_samples: [{ labels: '{}', value: figures[title][0] }],
+  }))
+  const folder = mkdtempSync(join(tmpdir(), 'queries-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const file = join(folder, 'test.yaml')
+  writeFileSync(file, JSON.stringify({ tests: [{ interval: '1m', input_series: input, promql_expr_test: expected }] }))
+  const args = ['test', 'rules', file]
+  const { status, stdout, stderr } = spawnSync(join(dirname(prometheus), 'promtool'), args, { encoding: 'utf8' })
+  assert.equal(status, 0, stdout + stderr)
 })
 
 test('the scrape configuration has the jobs that the alerts expect, and Prometheus accepts it', () => {
