@@ -1,16 +1,11 @@
-import {
-  type CameraChange,
-  type CameraTracks,
-  type ForcedVideoCodec,
-  newSecret,
-  ServiceError,
-} from '@session-service/contract'
+import { type CameraChange, type CameraTracks, type ForcedVideoCodec, newSecret } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { participantJoined } from '../events/event-drafts.js'
 import { EventLog, LOCK_BY_ID } from '../events/event-log.js'
 import { eventSession } from '../events/event-queries.js'
 import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
+import { noSuchSession } from '../sessions/no-such-session.js'
 import { digest } from '../tokens/tokens.service.js'
 import type { Camera, CameraState } from './camera.js'
 import { ConnectionEntity } from './connection.entity.js'
@@ -111,7 +106,7 @@ export class CameraRepository {
       [id, sessionId, createdAt, serverData, record, digest(newSecret()), ip, location, camera, state, masterId],
     )
     if (session) return session
-    throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
+    throw noSuchSession(sessionId)
   }
 
   /** Makes the camera a participant. Returns undefined when its session has ended. */

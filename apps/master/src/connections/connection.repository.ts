@@ -1,4 +1,3 @@
-import { ServiceError } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { isLockingBatchFault } from '../platform/database/errors.js'
@@ -8,6 +7,7 @@ import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { prepared } from '../platform/database/prepared-statements.js'
 import { firstRow, rows } from '../platform/database/sql.js'
 import { BEFORE_ALL, PAGE_ROWS, type Position } from '../platform/http/streamed-list.js'
+import { noSuchSession } from '../sessions/no-such-session.js'
 import type { ChangedRights, NewConnection, Rights } from './connection.records.js'
 import { CONNECTION_ROW, type ConnectionRow } from './connection.view.js'
 
@@ -65,9 +65,7 @@ export class ConnectionRepository {
       JSON.stringify(connections),
     ])
     const ids = new Set(inserted.map(({ id }) => id))
-    return connections.map(({ id, sessionId }) =>
-      ids.has(id) ? true : new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' }),
-    )
+    return connections.map(({ id, sessionId }) => (ids.has(id) ? true : noSuchSession(sessionId)))
   }
 
   async find(sessionId: string, id: string): Promise<ConnectionRow | undefined> {

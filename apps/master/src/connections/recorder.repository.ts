@@ -1,7 +1,7 @@
-import { ServiceError } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { firstRow } from '../platform/database/sql.js'
+import { noSuchSession } from '../sessions/no-such-session.js'
 import type { NewConnection } from './connection.records.js'
 
 /** Lifetime of a recorder's token, s. */
@@ -35,6 +35,6 @@ export class RecorderRepository {
       ],
     )
     if (inserted) return
-    throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
+    throw noSuchSession(sessionId)
   }
 }

@@ -15,7 +15,7 @@ import {
 import { FULL_VIEW, type Viewer } from '../platform/http/viewer.js'
 import { SESSION_ROW, type SessionRow } from '../sessions/session.repository.js'
 import { sessionView } from '../sessions/session.view.js'
-import { noSuchSession } from '../sessions/sessions.service.js'
+import { noSuchSession } from '../sessions/no-such-session.js'
 import { TokensService } from '../tokens/tokens.service.js'
 import { EndpointsService, type Transports, withEndpoints } from './endpoints.service.js'
 import { CONNECTION_ROW, type ConnectionRow, connectionView, tokenOf, withoutSecrets } from './connection.view.js'

@@ -19,7 +19,7 @@ import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { RecordingStarter } from '../recordings/lifecycle/recording-starter.service.js'
-import { noSuchSession } from '../sessions/sessions.service.js'
+import { noSuchSession } from '../sessions/no-such-session.js'
 import { cameraAddress, withoutSecretsOf } from './camera-address.js'
 import { CameraStarter, type StartedCamera } from './camera-starter.service.js'
 

@@ -15,6 +15,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configurati
 import { Job, type JobRun } from '../platform/jobs/job.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
+import { noSuchSession } from './no-such-session.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { SessionMediaRepository, type BootFilter } from '../placement/session-media.repository.js'
@@ -27,9 +28,6 @@ import {
 import { EXPIRED_SESSIONS, SessionRepository } from './session.repository.js'
 import { sessionLimits } from './session-limits.js'
 import { sessionView } from './session.view.js'
-
-export const noSuchSession = (id: string): ServiceError =>
-  new ServiceError('NOT_FOUND', `no session with the id ${id}`, { subject: 'session' })
 
 /** Sessions that one run of the job ends after their maximum duration. */
 const EXPIRED_IN_A_RUN = 200

@@ -9,6 +9,7 @@ import { EventLog, LOCK_BY_USE, type Manager } from '../events/event-log.js'
 import { type EventDraft, signalSent } from '../events/event-drafts.js'
 import { ClientBudgets } from '../platform/limits/client-budgets.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
+import { noSuchSession } from '../sessions/no-such-session.js'
 import { RecentSignals, type SentSignal } from './recent-signals.js'
 import { prefixedType, typeInEvent } from './signal-type.js'
 
@@ -96,7 +97,7 @@ export class SignalsService {
     this.broadcast.requireBus()
     const named = [...new Set(to)]
     const recipients = await this.participants.recipients(session, named)
-    if (!recipients) throw new ServiceError('NOT_FOUND', `no session with the id ${session}`, { subject: 'session' })
+    if (!recipients) throw noSuchSession(session)
     if (!recipients.hasParticipants) throw new ServiceError('NOT_READY', 'the session has no participants')
     const present = new Set(recipients.present)
     const absent = named.filter((id) => !present.has(id))

@@ -1,9 +1,4 @@
-import {
-  type NodeFact,
-  ServiceError,
-  type TranscriptSentenceView,
-  type TranscriptView,
-} from '@session-service/contract'
+import type { NodeFact, TranscriptSentenceView, TranscriptView } from '@session-service/contract'
 import {
   type SearchTranscriptsQuery,
   type SessionTranscriptQuery,
@@ -13,6 +8,7 @@ import {
 import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { Job, type JobRun } from '../platform/jobs/job.js'
+import { noSuchSession } from '../sessions/no-such-session.js'
 import { SessionTranscriptionRepository } from '../sessions/session-transcription.repository.js'
 import { type SpokenSentence, textLine, VTT_HEADER, vttCue } from './transcript-formats.js'
 import {
@@ -90,7 +86,7 @@ export class TranscriptsService {
     const use = uniqueSessionId ?? (await this.transcripts.lastUse(sessionId))
     const exists =
       use !== undefined && (uniqueSessionId === undefined || (await this.transcripts.hasUse(sessionId, use)))
-    if (!exists) throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
+    if (!exists) throw noSuchSession(sessionId)
     return { sessionId, uniqueSessionId: use, lang }
   }
 

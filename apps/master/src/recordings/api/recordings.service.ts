@@ -15,6 +15,7 @@ import { type ListFormat, PLAIN_FORMAT, streamedList } from '../../platform/http
 import type { Viewer } from '../../platform/http/viewer.js'
 import { SessionQueries } from '../../connections/session-queries.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { noSuchSession } from '../../sessions/no-such-session.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { LayoutsService } from '../layouts/layouts.service.js'
@@ -88,7 +89,7 @@ export class RecordingsService {
 
   async #startContext(sessionId: string): Promise<StartContext> {
     const found = await this.queries.startContext(sessionId)
-    if (!found) throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
+    if (!found) throw noSuchSession(sessionId)
     return found
   }
 

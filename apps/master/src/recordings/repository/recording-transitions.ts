@@ -13,6 +13,7 @@ import { EventLog } from '../../events/event-log.js'
 import type { EventDraft } from '../../events/event-drafts.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { type MaybePlace, PLACE, placeOf } from '../../media-nodes/session-place.js'
+import { noSuchSession } from '../../sessions/no-such-session.js'
 import { changeRecording, type RecordingChange } from './recording-change.js'
 import { insertPart, insertRecording, type RecordableSession, requireFreeRecording } from './recording-inserts.js'
 import { type FinishedFile, IS_OVERDUE, type NewPart, RECORDING_COLUMNS, type RecordingRow } from './recording-row.js'
@@ -54,7 +55,7 @@ export class RecordingTransitions {
          FROM session WHERE id = $1 FOR NO KEY UPDATE`,
         [sessionId],
       )
-      if (!session) throw new ServiceError('NOT_FOUND', `no session with the id ${sessionId}`, { subject: 'session' })
+      if (!session) throw noSuchSession(sessionId)
       const { uniqueSessionId } = session
       if (await manager.existsBy(RecordingEntity, { uniqueSessionId, status: In(['starting', 'started']) })) {
         throw new ServiceError('CONFLICT', `session ${sessionId} is being recorded`)
