@@ -9,7 +9,7 @@ import {
 import { Injectable, Logger } from '@nestjs/common'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
-import { isUncertain, type PlacedParticipant } from '../streams/streams.service.js'
+import { isUncertain, noSuchStream, type PlacedParticipant } from '../streams/streams.service.js'
 import { announceFilter, type StreamRef } from './announce-filter.js'
 import { FilterEventsRepository, MOST_LISTENERS } from './filter-events.repository.js'
 import { counted } from './filter-metrics.js'
@@ -150,8 +150,8 @@ export class FiltersService {
 
   async #stream({ sessionId }: PlacedFilterUser, streamId: string): Promise<FilteredStream> {
     const stream = await this.filters.find(sessionId, streamId)
-    if (stream) return stream
-    throw new ServiceError('NOT_FOUND', `no stream with the id ${streamId}`, { subject: 'stream' })
+    if (!stream) throw noSuchStream(streamId)
+    return stream
   }
 }
 

@@ -50,7 +50,7 @@ interface OwnTransport {
   transport?: TransportOptions | undefined
 }
 
-const noSuchStream = (id: string): ServiceError =>
+export const noSuchStream = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no stream with the id ${id}`, { subject: 'stream' })
 
 const UNCERTAIN: readonly ErrorCode[] = ['TIMEOUT', 'UNAVAILABLE']
