@@ -9,6 +9,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configur
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { iceServersFor } from '../../signalling/ice/ice-servers.js'
 import { JoinRpcHandlers } from '../../signalling/rpc-handlers/join.rpc-handlers.js'
+import { connectionEnded, requireJoinable } from '../../signalling/rpc-handlers/participant-checks.js'
 import { readCall } from '../../signalling/rpc-handlers/read-call.js'
 import type { ClientSocket, JoinedParticipant, RpcId } from '../../signalling/sockets/client-socket.js'
 import { joinResult } from '../translation/views.js'
@@ -45,12 +46,12 @@ export class LegacyJoin {
     call: LegacyCall<'joinRoom'>,
     id: RpcId | undefined,
   ): Promise<void> {
-    requireNew(socket, client)
+    requireJoinable(socket, client.isJoining)
     const { token, metadata = '', platform, sdkVersion } = call
     const params = readCall('join', { token: tokenOf(token), clientData: metadata, platform })
     const joined = await this.#joinInTime(socket, client, params)
     const { participant } = socket
-    if (!participant) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
+    if (!participant) throw connectionEnded()
     const { connectionId, sessionId } = joined
     const legacy = this.#add(socket, client, new LegacyParticipant(connectionId, sessionId))
     const { routerRtpCapabilities: rtpCapabilities, resumeKey } = joined
@@ -117,12 +118,12 @@ export class LegacyJoin {
     { sessionId: key }: LegacyCall<'connect'>,
     id: RpcId | undefined,
   ): Promise<void> {
-    requireNew(socket, client)
+    requireJoinable(socket, client.isJoining)
     const { connectionId, resumeKey, packedCapabilities } = readReconnectKey(key)
     const isUnheard = wasUnheard(this.participants.get(connectionId)?.socket)
     const { snapshot, ...rights } = await this.joins.resume(socket, readCall('resume', { connectionId, resumeKey }))
     const { participant } = socket
-    if (!participant) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
+    if (!participant) throw connectionEnded()
     // What it was notified of at another master since is not known here.
     const isKnownHere = participant.wasHere && this.participants.get(connectionId) !== undefined
     const isAbsent = !isKnownHere && (await this.recovery.isAbsent(participant))
@@ -172,11 +173,6 @@ export class LegacyJoin {
     legacy.onMedia = (event) => this.recovery.handle(socket, legacy, event)
     return legacy
   }
-}
-
-function requireNew(socket: ClientSocket, client: LegacyClient): void {
-  if (socket.participant || client.isJoining) throw new ServiceError('CONFLICT', 'this socket has joined already')
-  if (!socket.isOpen) throw new ServiceError('UNAVAILABLE', 'the socket is closed')
 }
 
 /** The client could not be notified of the end of its stream. */

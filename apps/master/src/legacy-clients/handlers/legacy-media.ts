@@ -8,8 +8,8 @@ import {
 import { sleep } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
-import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { ParticipantCalls } from '../../signalling/rpc-handlers/participant-calls.js'
+import { requirePlace } from '../../signalling/rpc-handlers/participant-checks.js'
 import type { JoinedParticipant } from '../../signalling/sockets/client-socket.js'
 import { StreamsService } from '../../streams/streams.service.js'
 import { type PublishOffer, readPublishOffer } from '../sdp/publish-offer.js'
@@ -221,11 +221,6 @@ function transportOf(opened: object): TransportOptions {
   const read = TransportOptions.safeParse(transport)
   if (read.success) return read.data
   throw new ServiceError('INTERNAL', 'the media node has opened no transport for the stream')
-}
-
-function requirePlace({ place }: JoinedParticipant): RoomPlace {
-  if (!place) throw new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
-  return place
 }
 
 /** Until the media has a place again. */

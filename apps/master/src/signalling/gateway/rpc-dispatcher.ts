@@ -6,6 +6,7 @@ import { traceCall } from '../rpc-handlers/call-trace.js'
 import { JoinRpcHandlers } from '../rpc-handlers/join.rpc-handlers.js'
 import { MediaRpcHandlers } from '../rpc-handlers/media.rpc-handlers.js'
 import { ParticipantCalls } from '../rpc-handlers/participant-calls.js'
+import { requireJoinable } from '../rpc-handlers/participant-checks.js'
 import type { ClientSocket } from '../sockets/client-socket.js'
 import { readCall } from '../rpc-handlers/read-call.js'
 import { isEntry } from './calls.js'
@@ -60,9 +61,7 @@ export class RpcDispatcher {
 
   /** Assigns a participant to the socket. */
   async #enter(socket: ClientSocket, method: 'join' | 'resume', params: object, id: RpcRequest['id']): Promise<void> {
-    if (socket.participant) throw new ServiceError('CONFLICT', 'this socket has joined already')
-    // The call waited in the queue while its client resumed elsewhere: it must not take the participant from there.
-    if (!socket.isOpen) throw new ServiceError('UNAVAILABLE', 'the socket is closed')
+    requireJoinable(socket)
     const result =
       method === 'join'
         ? await this.joinHandlers.join(socket, readCall('join', params))

@@ -20,6 +20,7 @@ import { iceServersFor } from '../ice/ice-servers.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
 import { traceJoin } from './call-trace.js'
+import { connectionEnded } from './participant-checks.js'
 import { ParticipantState, syncEpoch } from './participant-state.js'
 
 type JoinCall = SignallingCall<'join'>
@@ -95,7 +96,7 @@ export class JoinRpcHandlers {
       requireInTime(signal)
       // It may have been removed before the socket was attached, or since.
       isOver = rights === undefined || !(await this.#isConnected(socket))
-      if (isOver) throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
+      if (isOver) throw connectionEnded()
       const { role, record } = socket.participant
       this.#announce(socket, { ...participant, role, record })
       observeJoinStep('answer', performance.now() - enteredAt)

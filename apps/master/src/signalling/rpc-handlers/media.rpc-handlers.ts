@@ -22,6 +22,7 @@ import { SpeechToTextService } from '../../speech-to-text/speech-to-text.service
 import { StreamsService } from '../../streams/streams.service.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
+import { connectionEnded, mediaMoving, requirePlace } from './participant-checks.js'
 
 const MEDIA_METHODS = [
   'connectTransport',
@@ -54,8 +55,6 @@ type Handler<M extends MediaMethod> = (
   participant: PlacedParticipant,
   call: SignallingCall<M>,
 ) => Promise<SignallingResult<M>>
-
-const movingError = (): ServiceError => new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
 
 /** The handlers of the media methods, and of `rejoin` after a loss of the media. */
 @Injectable()
@@ -147,13 +146,12 @@ export class MediaRpcHandlers {
     call: SignallingCall<M>,
     role: Role = participant.role,
   ): Promise<SignallingResult<M>> {
-    const { place } = participant
-    if (!place) throw movingError()
+    const place = requirePlace(participant)
     const handler: Handler<M> = this.#handlers[method]
     try {
       return await handler({ ...participant, role, place }, call)
     } catch (error) {
-      throw (await this.#isLossOf(place, participant, error)) ? movingError() : error
+      throw (await this.#isLossOf(place, participant, error)) ? mediaMoving() : error
     }
   }
 
@@ -193,9 +191,9 @@ export class MediaRpcHandlers {
     const { media, place } = await open()
     if (!(await this.participants.rights(connectionId))) {
       await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
-      throw new ServiceError('UNAUTHENTICATED', 'the connection has ended')
+      throw connectionEnded()
     }
-    if (this.sockets.isMediaLost(roomId, place.epoch)) throw movingError()
+    if (this.sockets.isMediaLost(roomId, place.epoch)) throw mediaMoving()
     participant.place = place
     socket.hold()
     try {

@@ -1,0 +1,22 @@
+import { ServiceError } from '@session-service/contract'
+import type { RoomPlace } from '../../media-nodes/room-place.js'
+import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
+
+/** The participant has been removed: its client has to join again. */
+export const connectionEnded = (): ServiceError => new ServiceError('UNAUTHENTICATED', 'the connection has ended')
+
+/** The client retries after it has rejoined. */
+export const mediaMoving = (): ServiceError =>
+  new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
+
+export function requirePlace({ place }: JoinedParticipant): RoomPlace {
+  if (!place) throw mediaMoving()
+  return place
+}
+
+/** Refuses a socket that cannot be assigned a participant. */
+export function requireJoinable(socket: ClientSocket, isJoining = false): void {
+  if (socket.participant || isJoining) throw new ServiceError('CONFLICT', 'this socket has joined already')
+  // The call waited in the queue while its client resumed elsewhere: it must not take the participant from there.
+  if (!socket.isOpen) throw new ServiceError('UNAVAILABLE', 'the socket is closed')
+}
