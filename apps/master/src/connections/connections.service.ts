@@ -11,6 +11,7 @@ import {
 import { currentTraceparent, describeSpan } from '@session-service/server-kit'
 import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
+import { isRecorded } from '../platform/config/edition.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { streamedList } from '../platform/http/streamed-list.js'
 import { FULL_VIEW } from '../platform/http/viewer.js'
@@ -60,8 +61,7 @@ export class ConnectionsService {
       sessionId,
       createdAt: this.clock.now(),
       serverData: body.data,
-      // Paid: the free edition records every connection.
-      record: this.config.SERVICE_EDITION === 'ce' || body.record,
+      record: isRecorded(this.config, body.record),
       role: body.role,
       mediaserverOptions: body.mediaserverOptions ?? null,
       iceServers: body.customIceServers,

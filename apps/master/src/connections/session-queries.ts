@@ -2,6 +2,7 @@ import type { SessionView } from '@session-service/contract'
 import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
+import { isPaid } from '../platform/config/edition.js'
 import { GroupRead } from '../platform/database/group-read.js'
 import { rows } from '../platform/database/sql.js'
 import {
@@ -117,6 +118,6 @@ export class SessionQueries {
       return transports ? withEndpoints(shown, transports) : shown
     })
     // Media nodes are visible in the paid editions only.
-    return sessionView(this.config.SERVICE_EDITION === 'ce' ? { ...row, mediaNodeId: null } : row, connections)
+    return sessionView(isPaid(this.config) ? row : { ...row, mediaNodeId: null }, connections)
   }
 }

@@ -17,6 +17,7 @@ import { ConnectionsService } from '../connections/connections.service.js'
 import { LocationsService } from '../participation/location/locations.service.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../platform/config/configuration.module.js'
+import { isRecorded } from '../platform/config/edition.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { RecordingStarter } from '../recordings/lifecycle/recording-starter.service.js'
 import { noSuchSession } from '../sessions/no-such-session.js'
@@ -74,8 +75,7 @@ export class IpCamerasService {
       ...{ id, sessionId, camera, ip },
       createdAt: this.clock.now(),
       serverData: body.data,
-      // Paid: the free edition records every connection.
-      record: this.config.SERVICE_EDITION === 'ce' || body.record,
+      record: isRecorded(this.config, body.record),
       location: this.locations.of(ip ?? ''),
     }
   }

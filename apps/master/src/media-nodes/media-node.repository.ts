@@ -1,6 +1,7 @@
 import type { MediaNodeStatus } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
+import { isPaid } from '../platform/config/edition.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
@@ -304,7 +305,7 @@ export class MediaNodeRepository {
 
   /** The free edition records no events of the cluster. */
   #paidOnly(record: RecordEvents): RecordEvents {
-    if (this.config.SERVICE_EDITION !== 'ce') return record
+    if (isPaid(this.config)) return record
     return (..._events: readonly EventDraft[]) => Promise.resolve([])
   }
 }

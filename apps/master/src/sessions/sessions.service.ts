@@ -10,6 +10,7 @@ import {
 } from '@session-service/contract'
 import { mapConcurrent } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
+import { isPaid } from '../platform/config/edition.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { Job, type JobRun } from '../platform/jobs/job.js'
@@ -64,7 +65,7 @@ export class SessionsService {
       forcedVideoCodec: body.forcedVideoCodec ?? this.config.SERVICE_STREAMS_FORCED_VIDEO_CODEC,
       allowTranscoding: body.allowTranscoding ?? this.config.SERVICE_STREAMS_ALLOW_TRANSCODING,
       recordingProperties: body.defaultRecordingProperties ?? legacyRecordingProperties(body),
-      forcedNodeId: this.config.SERVICE_EDITION === 'ce' ? null : (body.mediaNode?.id ?? null),
+      forcedNodeId: isPaid(this.config) ? (body.mediaNode?.id ?? null) : null,
       ...sessionLimits(body, this.config),
     }
     await this.sessions.insert(session)
@@ -72,7 +73,7 @@ export class SessionsService {
   }
 
   #requireNodes({ mediaNode, defaultRecordingProperties }: CreateSessionBody): void {
-    if (this.config.SERVICE_EDITION === 'ce') return
+    if (!isPaid(this.config)) return
     for (const [field, nodeId] of [
       ['mediaNode.id', mediaNode?.id],
       ['defaultRecordingProperties.mediaNode', defaultRecordingProperties?.mediaNode],

@@ -1,9 +1,10 @@
 import { ServiceError, type SpeechSettings } from '@session-service/contract'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
+import { isPaid } from '../platform/config/edition.js'
 
 /** Whether this edition and configuration include speech to text. */
 export const hasSpeechToText = (config: MasterConfig): boolean =>
-  config.SERVICE_EDITION !== 'ce' && config.SERVICE_PRO_SPEECH_TO_TEXT !== 'disabled'
+  isPaid(config) && config.SERVICE_PRO_SPEECH_TO_TEXT !== 'disabled'
 
 /** Whether recognized sentences are stored. */
 export const hasTranscripts = (config: MasterConfig): boolean =>
@@ -12,7 +13,7 @@ export const hasTranscripts = (config: MasterConfig): boolean =>
 /** The settings that each command to a media node contains. @throws ServiceError DISABLED */
 export function speechSettings(config: MasterConfig): SpeechSettings {
   const engine = config.SERVICE_PRO_SPEECH_TO_TEXT
-  if (config.SERVICE_EDITION === 'ce')
+  if (!isPaid(config))
     throw new ServiceError('DISABLED', 'speech to text is not part of this edition (SERVICE_EDITION)')
   if (engine === 'disabled')
     throw new ServiceError('DISABLED', 'speech to text is disabled (SERVICE_PRO_SPEECH_TO_TEXT)')

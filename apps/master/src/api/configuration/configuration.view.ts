@@ -1,5 +1,6 @@
 import { type MasterConfig, PROPERTIES, type Property, SHOWN } from '@session-service/config'
 import { type OverrideListView, OverrideValue, type RestartBody, ServiceError } from '@session-service/contract'
+import { isPaid } from '../../platform/config/edition.js'
 import { VERSION } from '../../platform/config/version.js'
 
 type Name = keyof MasterConfig
@@ -23,20 +24,20 @@ export const mediaserverUris = (config: MasterConfig, nodes: readonly { uri: str
  * `uris` is the result of `mediaserverUris`.
  */
 export function configurationView(config: MasterConfig, uris: string[] = config.MEDIASERVER_URIS): ConfigurationView {
-  const isPaid = config.SERVICE_EDITION !== 'ce'
+  const paid = isPaid(config)
   const names: Name[] = [
     ...SHOWN.always,
     ...(config.SERVICE_RECORDING ? SHOWN.recording : []),
     ...(config.SERVICE_WEBHOOK ? SHOWN.webhook : []),
-    ...(isPaid ? SHOWN.paid : []),
-    ...(isPaid && config.SERVICE_PRO_CLUSTER_AUTOSCALING ? SHOWN.autoscaling : []),
-    ...(isPaid && config.SERVICE_PRO_SPEECH_TO_TEXT !== 'disabled' ? SHOWN.speechToText : []),
-    ...(isPaid && config.SERVICE_PRO_NETWORK_QUALITY ? SHOWN.networkQuality : []),
+    ...(paid ? SHOWN.paid : []),
+    ...(paid && config.SERVICE_PRO_CLUSTER_AUTOSCALING ? SHOWN.autoscaling : []),
+    ...(paid && config.SERVICE_PRO_SPEECH_TO_TEXT !== 'disabled' ? SHOWN.speechToText : []),
+    ...(paid && config.SERVICE_PRO_NETWORK_QUALITY ? SHOWN.networkQuality : []),
   ]
   return {
     VERSION,
     ...Object.fromEntries(names.map((name) => [name, config[name]])),
-    ...(isPaid && { MEDIASERVER_URIS: uris }),
+    ...(paid && { MEDIASERVER_URIS: uris }),
     ...(config.SERVICE_WEBHOOK && { SERVICE_WEBHOOK_HEADERS: config.SERVICE_WEBHOOK_HEADERS.map(shownHeader) }),
   }
 }

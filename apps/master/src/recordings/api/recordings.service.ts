@@ -11,6 +11,7 @@ import { poll } from '@session-service/server-kit'
 import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { z } from 'zod'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { isPaid } from '../../platform/config/edition.js'
 import { type ListFormat, PLAIN_FORMAT, streamedList } from '../../platform/http/streamed-list.js'
 import type { Viewer } from '../../platform/http/viewer.js'
 import { SessionQueries } from '../../connections/session-queries.js'
@@ -77,7 +78,7 @@ export class RecordingsService {
     })
     if (faults.length > 0) throw new ServiceError('OUT_OF_RANGE', faults.join('; '))
     const { mediaNode } = options
-    const isOther = this.#isPaid && mediaNode !== undefined && mediaNode !== session.mediaNodeId
+    const isOther = isPaid(this.config) && mediaNode !== undefined && mediaNode !== session.mediaNodeId
     if (isOther && !this.mediaNodes.isKnown(mediaNode)) {
       throw new ServiceError('INVALID', `mediaNode.id: no media node with the id ${mediaNode}`)
     }
@@ -94,7 +95,7 @@ export class RecordingsService {
   }
 
   /** `waitsForFile`: resolves when the file is finished, or after FILE_TIMEOUT_MS. */
-  async stop(id: string, waitsForFile = !this.#isPaid): Promise<RecordingView> {
+  async stop(id: string, waitsForFile = !isPaid(this.config)): Promise<RecordingView> {
     const row = await this.#require(id)
     this.broadcast.requireBus()
     requireStarted(row)
@@ -153,12 +154,12 @@ export class RecordingsService {
     return row
   }
 
-  get #isPaid(): boolean {
-    return this.config.SERVICE_EDITION !== 'ce'
-  }
-
   #view(row: RecordingRow): RecordingView {
-    return recordingView(row, row.file === null ? null : this.store.url({ ...row, file: row.file }), this.#isPaid)
+    return recordingView(
+      row,
+      row.file === null ? null : this.store.url({ ...row, file: row.file }),
+      isPaid(this.config),
+    )
   }
 
   #requireEnabled(): void {

@@ -13,6 +13,7 @@ import { messageOf } from '@session-service/server-kit'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
+import { isPaid } from '../../platform/config/edition.js'
 import { noSuchSession } from '../../sessions/no-such-session.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
@@ -158,7 +159,7 @@ export class RecordingStarter {
       // CUSTOM without video: the layout has no effect.
       const layout = recordingLayout === 'CUSTOM' ? 'BEST_FIT' : recordingLayout
       // The free edition answers a stop with the finished file.
-      const deferred = this.config.SERVICE_RECORDING_COMPOSITION === 'deferred' && this.config.SERVICE_EDITION !== 'ce'
+      const deferred = this.config.SERVICE_RECORDING_COMPOSITION === 'deferred' && isPaid(this.config)
       return { kind: 'COMPOSED', layout, width, height, frameRate, ...(deferred && { deferred }) }
     }
     const page = await this.layouts.page(sessionId, customLayout)
@@ -196,7 +197,7 @@ export class RecordingStarter {
 
   /** Media is not relayed to another media node for its recorder, so a retry cannot succeed: a bad request, not a 503. */
   #requireHostingNode({ mediaNode, outputMode, hasVideo }: RecordingProperties, place: RoomPlace): void {
-    const isForced = this.config.SERVICE_EDITION !== 'ce' && outputMode !== 'INDIVIDUAL' && hasVideo
+    const isForced = isPaid(this.config) && outputMode !== 'INDIVIDUAL' && hasVideo
     if (!isForced || mediaNode === undefined || mediaNode === place.nodeId) return
     throw new ServiceError(
       'INVALID',

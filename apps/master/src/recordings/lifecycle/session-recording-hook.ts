@@ -2,6 +2,7 @@ import { type DisconnectReason, RecordingStopReason } from '@session-service/con
 import { Inject, Injectable } from '@nestjs/common'
 import type { EntityManager } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { isPaid } from '../../platform/config/edition.js'
 import { KeyedStatement } from '../../platform/database/keyed-statement.js'
 import {
   type EmptiedSession,
@@ -79,7 +80,7 @@ export class SessionRecordingHook implements SessionEndHandler {
     now: number,
   ): Promise<ReadonlyMap<string, EndedWithSession>> {
     if (!this.config.SERVICE_RECORDING) return new Map()
-    const isPaid = this.config.SERVICE_EDITION !== 'ce'
+    const common = { now, isPaid: isPaid(this.config) }
     const ids = ending.map(({ uniqueSessionId }) => uniqueSessionId)
     const stopped = await STOP.rows(manager, ids, ending.map(stopReasonOf))
     const cancelled = await CANCEL.rows(manager, ids)
@@ -89,10 +90,10 @@ export class SessionRecordingHook implements SessionEndHandler {
         const isOfSession = ({ uniqueSessionId }: RecordingRow): boolean => uniqueSessionId === session.uniqueSessionId
         const own = stopped.filter(isOfSession)
         const events = [
-          ...own.map((row) => recordingStatusChanged(row, { status: 'stopped', reason, now, isPaid })),
+          ...own.map((row) => recordingStatusChanged(row, { status: 'stopped', reason, ...common })),
           ...cancelled
             .filter(isOfSession)
-            .map((row) => recordingStatusChanged(row, { status: 'failed', reason, now, isPaid })),
+            .map((row) => recordingStatusChanged(row, { status: 'failed', reason, ...common })),
         ]
         return [session.uniqueSessionId, { events, recordingIds: own.map(({ id }) => id) }]
       }),

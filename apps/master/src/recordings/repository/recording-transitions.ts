@@ -6,6 +6,7 @@ import {
 } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager, In } from 'typeorm'
+import { isPaid } from '../../platform/config/edition.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { execute, firstRow, rows } from '../../platform/database/sql.js'
@@ -235,8 +236,8 @@ export class RecordingTransitions {
   }
 
   #eventOf(row: RecordingRow, status: ReportedState, reason?: string): EventDraft {
-    const isPaid = this.config.SERVICE_EDITION !== 'ce'
-    return recordingStatusChanged(row, { status, reason, now: this.clock.now(), isPaid })
+    const options = { status, reason, now: this.clock.now(), isPaid: isPaid(this.config) }
+    return recordingStatusChanged(row, options)
   }
 }
 
