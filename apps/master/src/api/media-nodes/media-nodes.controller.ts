@@ -14,6 +14,7 @@ import {
 import { poll } from '@session-service/server-kit'
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Res, UseGuards } from '@nestjs/common'
 import type { FastifyReply } from 'fastify'
+import { isLeaving } from '../../media-nodes/media-node-status.js'
 import { Paid } from '../../platform/config/edition.js'
 import { API_PREFIX } from '../../platform/http/api.js'
 import { isTrue, PathParam, QueryParams } from '../../platform/http/parameters.js'
@@ -100,7 +101,7 @@ export class MediaNodesController {
       void reply.code(removal === 'waiting' ? 202 : 200)
       return node
     }
-    const last = await this.#waitWhile(id, isBeingRemoved, reply)
+    const last = await this.#waitWhile(id, ({ status }) => isLeaving(status), reply)
     // Another request has revoked the removal meanwhile.
     if (last) throw new ServiceError('CONFLICT', `media node ${id} stays: it is ${last.status}`)
     void reply.code(204)
@@ -132,6 +133,3 @@ export class MediaNodesController {
     }
   }
 }
-
-const isBeingRemoved = ({ status }: MediaNodeView): boolean =>
-  status === 'waiting-idle-to-terminate' || status === 'terminating'
