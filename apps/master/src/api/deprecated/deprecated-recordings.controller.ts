@@ -17,6 +17,7 @@ export class DeprecatedRecordingsController {
   ) {}
 
   @Post('start')
+  @UseGuards(RecordingEnabled)
   @HttpCode(200)
   async start(@Body() body: unknown): Promise<LegacyRecording> {
     return this.#view(await this.recordings.start(body))
@@ -31,6 +32,7 @@ export class DeprecatedRecordingsController {
   }
 
   @Get()
+  @UseGuards(RecordingEnabled)
   list(@RequestViewer() viewer: Viewer): Promise<StreamableFile> {
     return this.recordings.list(viewer, { name: 'legacy', convert: (recording) => this.#view(recording) })
   }

@@ -1,5 +1,4 @@
 import {
-  describeIssues,
   rangeFaults,
   type RecordingView,
   ServiceError,
@@ -12,6 +11,7 @@ import { Inject, Injectable, type StreamableFile } from '@nestjs/common'
 import { z } from 'zod'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { isPaid } from '../../platform/config/edition.js'
+import { parseBody } from '../../platform/http/parsed.js'
 import { type ListFormat, PLAIN_FORMAT, streamedList } from '../../platform/http/streamed-list.js'
 import type { Viewer } from '../../platform/http/viewer.js'
 import { SessionQueries } from '../../connections/session-queries.js'
@@ -63,13 +63,12 @@ export class RecordingsService {
 
   /** The checks have the order of the lineage, so that a request with several faults gets the same answer. */
   async start(body: unknown): Promise<RecordingView> {
-    this.#requireEnabled()
-    const { session: sessionId } = read(Target, body)
+    const { session: sessionId } = parseBody(Target, body)
     const session = await this.sessionQueries.get(sessionId)
     requireRecordable(session)
     const { defaults, isRecording } = await this.#startContext(sessionId)
     if (isRecording) throw new ServiceError('CONFLICT', `session ${sessionId} is being recorded`)
-    const options = read(StartRecordingOptions, body)
+    const options = parseBody(StartRecordingOptions, body)
     const { hasAudio, hasVideo } = defaults
     const faults = rangeFaults({
       ...options,
@@ -114,7 +113,6 @@ export class RecordingsService {
 
   /** All recordings of the viewer, as a stream of JSON. */
   list({ prefix }: Viewer, format: ListFormat<RecordingView> = PLAIN_FORMAT): Promise<StreamableFile> {
-    this.#requireEnabled()
     return streamedList({
       key: ['recordings', prefix, format.name],
       readPage: (after) => this.queries.page(prefix, after),
@@ -124,7 +122,6 @@ export class RecordingsService {
   }
 
   async delete(id: string): Promise<void> {
-    this.#requireEnabled()
     const row = await this.removals.remove(id)
     if (!row) throw noSuchRecording(id)
     await this.finalizer.remove(row)
@@ -148,7 +145,6 @@ export class RecordingsService {
   }
 
   async #require(id: string): Promise<RecordingRow> {
-    this.#requireEnabled()
     const row = await this.queries.find(id)
     if (!row) throw noSuchRecording(id)
     return row
@@ -161,10 +157,6 @@ export class RecordingsService {
       isPaid(this.config),
     )
   }
-
-  #requireEnabled(): void {
-    if (!this.isEnabled) throw new ServiceError('DISABLED', 'recording is switched off (SERVICE_RECORDING)')
-  }
 }
 
 function requireRecordable({ id, connections, mediaMode }: SessionView): void {
@@ -175,10 +167,4 @@ function requireRecordable({ id, connections, mediaMode }: SessionView): void {
 function requireStarted({ id, status }: RecordingRow): void {
   if (status === 'starting') throw new ServiceError('NOT_READY', `recording ${id} is starting`)
   if (status !== 'started') throw new ServiceError('CONFLICT', `recording ${id} is not started: it is ${status}`)
-}
-
-function read<T extends z.ZodType>(schema: T, body: unknown): z.output<T> {
-  const result = schema.safeParse(body ?? {})
-  if (!result.success) throw new ServiceError('INVALID', describeIssues(result.error).join('; '))
-  return result.data
 }
