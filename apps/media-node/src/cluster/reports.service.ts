@@ -53,6 +53,6 @@ export class ReportsService implements OnModuleInit, OnModuleDestroy {
   }
 
   #report(rooms: HeldRoom[]): void {
-    if (rooms.length > 0) void this.reports.send({ kind: 'roomsLost', rooms }).catch(() => undefined)
+    if (rooms.length > 0) void this.reports.send({ kind: 'roomsLost', rooms })
   }
 }

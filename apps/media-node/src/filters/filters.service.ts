@@ -172,7 +172,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     const subject = { roomId: room.id, connectionId, streamId: stream.id, filterId }
     this.#failures.inc({ cause: 'failed' })
     this.#logger.warn({ ...subject, type }, `a filter ended, the stream continues without it: ${reason}`)
-    void this.reports.send({ kind: 'filterEnded', epoch: room.epoch, ...subject, reason }).catch(() => undefined)
+    void this.reports.send({ kind: 'filterEnded', epoch: room.epoch, ...subject, reason })
   }
 
   #reportEvent(stream: Stream, { filterId, type }: AppliedFilter, eventType: string, content: unknown): void {
@@ -181,7 +181,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     if (stream.closed || eventType.length > EVENT_TYPE_MAX_LENGTH || data.length > FILTER_EVENT_DATA_MAX_LENGTH) return
     const event = { streamId: stream.id, connectionId, filterType: type, eventType, data }
     const fact = { kind: 'filterEvent', roomId: room.id, epoch: room.epoch, filterId, event } as const
-    void this.reports.send(fact).catch(() => undefined)
+    void this.reports.send(fact)
   }
 }
 

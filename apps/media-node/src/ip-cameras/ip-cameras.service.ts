@@ -91,7 +91,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
       },
       onChange: (change) => {
         const camera = { roomId, epoch, ...change }
-        void this.reports.send({ kind: 'cameraChanged', camera }).catch(() => undefined)
+        void this.reports.send({ kind: 'cameraChanged', camera })
       },
       onFailure: ({ cause, text }, isNews) => {
         this.#failures.inc({ cause })

@@ -12,7 +12,7 @@ import { NetworkQualityService } from './network-quality.service.js'
       provide: NetworkQualityService,
       useFactory: (media: MediaService, reports: ReportSender) =>
         new NetworkQualityService(media, (quality) => {
-          void reports.send({ kind: 'networkQualityChanged', quality }).catch(() => undefined)
+          void reports.send({ kind: 'networkQualityChanged', quality })
         }),
       inject: [MediaService, ReportSender],
     },

@@ -21,7 +21,7 @@ export class TranscriptReports implements OnModuleDestroy {
 
   /** Never rejects: a full queue is logged. */
   send(roomId: string, sentence: TranscriptSentence): void {
-    void this.#reports.send({ kind: 'sentenceRecognized', roomId, sentence }).catch(() => undefined)
+    void this.#reports.send({ kind: 'sentenceRecognized', roomId, sentence })
   }
 
   async onModuleDestroy(): Promise<void> {
