@@ -1,10 +1,10 @@
 import type { MediaNodeStatus } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
+import type { Queryable } from '../platform/database/sql.js'
 import { Job, type JobRun } from '../platform/jobs/job.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import type { Manager } from '../events/event-log.js'
 import { DrivenNodesService } from '../media-nodes/driven-nodes.service.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { type FleetNode, NodeFleet } from '../media-nodes/node-fleet.service.js'
@@ -26,7 +26,7 @@ import {
 } from './scaling.types.js'
 
 /** Verifies in a transaction that this master is still the leader; rejects when another one has taken over. */
-type AssertLeader = (manager: Manager) => Promise<void>
+type AssertLeader = (manager: Queryable) => Promise<void>
 
 /** Samples from before a pause of more than this many intervals are dropped: the load between is unknown. */
 const MEMORY_INTERVALS = 3

@@ -6,8 +6,9 @@ import { isLockingBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import type { EventParticipant } from '../events/event-drafts.js'
-import { EventLog, type Manager } from '../events/event-log.js'
+import { EventLog } from '../events/event-log.js'
 import { linksOfParticipants } from '../events/event-queries.js'
+import type { Queryable } from '../platform/database/sql.js'
 import type { Absence, RemovedConnection } from './connection.records.js'
 import { type EmptySession, EmptySessions } from './empty-sessions.js'
 import { leaverEvents, leaversOf, type LockedSession, lockSessions } from './leavers.js'
@@ -120,7 +121,7 @@ export class DepartureRepository {
 }
 
 /** Deletes those that match, in the order of `items`. */
-const deleteConnections = (manager: Manager, items: readonly Departure[]): Promise<DeletedRow[]> =>
+const deleteConnections = (manager: Queryable, items: readonly Departure[]): Promise<DeletedRow[]> =>
   DELETE.rows(
     manager,
     items.map(({ connectionId }) => connectionId),

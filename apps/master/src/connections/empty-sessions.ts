@@ -5,7 +5,7 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { type EventDraft, sessionDestroyed } from '../events/event-drafts.js'
 import { departuresFrom } from '../events/event-queries.js'
-import { EventLog, type Record } from '../events/event-log.js'
+import { EventLog, type RecordEvents } from '../events/event-log.js'
 import { SessionEndHooks } from '../sessions/session-end-hooks.js'
 import type { LockedSession } from './leavers.js'
 
@@ -37,7 +37,7 @@ export class EmptySessions {
    */
   async end(
     manager: EntityManager,
-    record: Record,
+    record: RecordEvents,
     empty: readonly EmptySession[],
     departed: readonly EventDraft[],
   ): Promise<Map<string, string[]>> {

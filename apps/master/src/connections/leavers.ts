@@ -6,9 +6,9 @@ import {
   type EventSession,
   type WebrtcLink,
 } from '../events/event-drafts.js'
-import type { Manager } from '../events/event-log.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
+import type { Queryable } from '../platform/database/sql.js'
 
 /** A session whose row the transaction has locked. */
 export type LockedSession = EventSession & { place: RoomPlace | null }
@@ -33,7 +33,7 @@ const LOCK_SESSIONS = new KeyedStatement<LockedSession>(
  * id of the session.
  */
 export async function lockSessions(
-  manager: Manager,
+  manager: Queryable,
   connectionIds: readonly string[],
 ): Promise<Map<string, LockedSession>> {
   const locked = await LOCK_SESSIONS.rows(manager, connectionIds)

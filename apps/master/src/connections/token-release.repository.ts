@@ -1,12 +1,12 @@
 import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import type { EventParticipant } from '../events/event-drafts.js'
-import { EventLog, type Manager } from '../events/event-log.js'
+import { EventLog } from '../events/event-log.js'
 import { linksOfParticipants } from '../events/event-queries.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isLockingBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
-import { execute, rows } from '../platform/database/sql.js'
+import { execute, type Queryable, rows } from '../platform/database/sql.js'
 import type { TokenRelease } from './connection.records.js'
 import { type EmptySession, EmptySessions } from './empty-sessions.js'
 import { leaverEvents, leaversOf, lockSessions } from './leavers.js'
@@ -117,7 +117,7 @@ export class TokenReleaseRepository {
    * The recorded sessions that have no participant any more and no automatic stop scheduled, each with the last of its
    * failed joins.
    */
-  async #emptied(manager: Manager, released: readonly ReleasedRow[]): Promise<[id: string, last: ReleasedRow][]> {
+  async #emptied(manager: Queryable, released: readonly ReleasedRow[]): Promise<[id: string, last: ReleasedRow][]> {
     const last = new Map(released.map((row) => [row.sessionId, row]))
     const sessionIds = [...last.keys()]
     await forgetStarts(manager, sessionIds)
@@ -127,11 +127,11 @@ export class TokenReleaseRepository {
 }
 
 /** In the order of the failed joins. */
-const releaseTokens = (manager: Manager, connectionIds: readonly string[]): Promise<ReleasedRow[]> =>
+const releaseTokens = (manager: Queryable, connectionIds: readonly string[]): Promise<ReleasedRow[]> =>
   rows<ReleasedRow>(manager, RELEASE, [connectionIds, RECORDER_AWAITED_S])
 
 /** The maximum duration of a session that no participant has joined does not run: a session that was left has ended. */
-async function forgetStarts(manager: Manager, sessionIds: readonly string[]): Promise<void> {
+async function forgetStarts(manager: Queryable, sessionIds: readonly string[]): Promise<void> {
   await execute(
     manager,
     `UPDATE session s SET ends_at = NULL WHERE s.id = ANY($1) AND s.ends_at IS NOT NULL AND NOT s.was_emptied

@@ -15,10 +15,8 @@ import { insertRecent } from './recent-events.service.js'
 /** The session key of events of the cluster: they keep their order among themselves as those of a session do. */
 const CLUSTER_KEY = 'cluster'
 
-export type Manager = Queryable
-
 /** Records events in the transaction of their change and gives their ids; does nothing when events are off. */
-export type Record = (...events: readonly EventDraft[]) => Promise<string[]>
+export type RecordEvents = (...events: readonly EventDraft[]) => Promise<string[]>
 
 export interface TransactionOptions {
   /** Id of an event, of the cluster for example, that is posted to the webhook before these. */
@@ -107,7 +105,7 @@ export class EventLog {
    */
   change<T>(
     sessions: LockedSessions | 'created',
-    run: (manager: EntityManager, record: Record) => Promise<T>,
+    run: (manager: EntityManager, record: RecordEvents) => Promise<T>,
   ): Promise<T> {
     const isAlwaysLocked = sessions !== 'created' && sessions.isAlwaysLocked
     if (!this.isOn && !isAlwaysLocked) return run(this.dataSource.manager, nothing)
@@ -120,7 +118,7 @@ export class EventLog {
 
   /** Runs a change of several statements in a transaction; it locks its sessions itself. */
   async transaction<T>(
-    run: (manager: EntityManager, record: Record) => Promise<T>,
+    run: (manager: EntityManager, record: RecordEvents) => Promise<T>,
     { after }: TransactionOptions = {},
   ): Promise<T> {
     if (!this.isOn) return this.dataSource.transaction((manager) => run(manager, nothing))
@@ -146,7 +144,7 @@ export class EventLog {
     }
   }
 
-  async #insert(manager: Manager, identified: IdentifiedEvent[], after: string | undefined): Promise<string[]> {
+  async #insert(manager: Queryable, identified: IdentifiedEvent[], after: string | undefined): Promise<string[]> {
     const isShown = this.config.SERVICE_PRO_DASHBOARD
     const used = identified.filter(({ name }) => isShown || this.#consumersOf(name).length > 0)
     const ordered = await this.#inOrder(manager, used)
@@ -183,7 +181,7 @@ export class EventLog {
   }
 
   /** Clocks of masters differ by a few ms: the time of the last event of a session is stored in its row. */
-  async #inOrder<Event extends EventDraft>(manager: Manager, events: readonly Event[]): Promise<Event[]> {
+  async #inOrder<Event extends EventDraft>(manager: Queryable, events: readonly Event[]): Promise<Event[]> {
     // The row of a session contains the time of its first event from the start.
     const last = lastTimes(events.filter(({ name }) => name !== 'sessionCreated'))
     if (last.size === 0) return [...events]
@@ -200,11 +198,11 @@ interface LastTime {
 }
 
 /** Stores the times of the last events of sessions. Gives those from before, of sessions that still exist. */
-function renewLastTimes(manager: Manager, times: [session: string, at: number][]): Promise<LastTime[]> {
+function renewLastTimes(manager: Queryable, times: [session: string, at: number][]): Promise<LastTime[]> {
   const [first] = times
   if (first && times.length === 1) return rows<LastTime>(manager, RENEW_LAST_TIME, first)
   const values = [times.map(([session]) => session), times.map(([, at]) => at)]
   return rows<LastTime>(manager, RENEW_LAST_TIMES, values)
 }
 
-const nothing: Record = () => Promise.resolve([])
+const nothing: RecordEvents = () => Promise.resolve([])

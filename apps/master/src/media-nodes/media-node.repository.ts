@@ -4,9 +4,9 @@ import { DataSource } from 'typeorm'
 import { isPaid } from '../platform/config/edition.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
-import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
+import { columns, execute, firstRow, type Queryable, rows } from '../platform/database/sql.js'
 import type { EventDraft } from '../events/event-drafts.js'
-import { EventLog, type Manager, type Record as RecordEvents } from '../events/event-log.js'
+import { EventLog, type RecordEvents } from '../events/event-log.js'
 import { USED_BOOTS } from './session-place.js'
 import { backOffUntil, countCrash } from './flapping.js'
 import { MediaNodeEntity } from './media-node.entity.js'
@@ -50,7 +50,7 @@ export interface LostRoom extends PlacedRoom {
 
 /** A transaction that changes rows and records their events. */
 export interface NodeChange {
-  manager: Manager
+  manager: Queryable
   record: RecordEvents
 }
 

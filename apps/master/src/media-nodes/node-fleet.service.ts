@@ -1,8 +1,8 @@
 import { type Heartbeat, type MediaNodeStatus, newMediaNodeId } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
+import type { Queryable } from '../platform/database/sql.js'
 import type { NodeLaunch } from './driver/node-driver.js'
 import type { EventDraft } from '../events/event-drafts.js'
-import type { Manager } from '../events/event-log.js'
 import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
 import { isConnected, MediaNodesService } from './media-nodes.service.js'
 import { NodeLaunchService } from './node-launch.service.js'
@@ -25,7 +25,7 @@ export interface FleetChange {
   /** Ids of nodes that are no longer additional ones. */
   settled?: readonly string[]
   /** Rejects when this master is no longer the leader. */
-  assertLeader?: (manager: Manager) => Promise<void>
+  assertLeader?: (manager: Queryable) => Promise<void>
 }
 
 /** The nodes of the cluster for autoscaling: their current state, and atomic changes of several nodes. */

@@ -5,9 +5,9 @@ import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
-import { rows } from '../platform/database/sql.js'
+import { type Queryable, rows } from '../platform/database/sql.js'
 import { type EventDraft, networkQualityChanged, type NetworkQualityDraft } from '../events/event-drafts.js'
-import { EventLog, LOCK_BY_USE, type Manager, sessionsOfBatch } from '../events/event-log.js'
+import { EventLog, LOCK_BY_USE, sessionsOfBatch } from '../events/event-log.js'
 
 const LEVELS = ['0', '1', '2', '3', '4', '5'] as const
 
@@ -81,7 +81,7 @@ export class NetworkQualityReports {
 }
 
 /** Returns the former levels; none of a participant that has left, or of which a newer report is stored. */
-function storeRows(manager: Manager, reports: readonly NetworkQualityChange[]): Promise<FormerLevel[]> {
+function storeRows(manager: Queryable, reports: readonly NetworkQualityChange[]): Promise<FormerLevel[]> {
   // Hand-written: one statement compares the order of reports and returns the former levels.
   return rows<FormerLevel>(
     manager,

@@ -1,11 +1,12 @@
 import type { WebrtcEndReason } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { type EventDraft, type EventSession, mediaEnded } from '../events/event-drafts.js'
-import { EventLog, type Manager } from '../events/event-log.js'
+import { EventLog } from '../events/event-log.js'
 import { linksOfSessions, participantsOfSessions } from '../events/event-queries.js'
 import type { PlacedRoom } from '../media-nodes/room-place.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
+import type { Queryable } from '../platform/database/sql.js'
 
 /** The cause of an end of media that no participant requested. */
 interface MediaEnd {
@@ -91,7 +92,7 @@ export class LostMediaRepository {
   }
 
   async #endsOfMedia(
-    manager: Manager,
+    manager: Queryable,
     sessions: readonly LosingSession[],
     reason: WebrtcEndReason,
   ): Promise<EventDraft[]> {

@@ -2,7 +2,7 @@ import type { DisconnectReason } from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { type EventDraft, sessionDestroyed } from '../events/event-drafts.js'
-import { EventLog, type Manager, type TransactionOptions } from '../events/event-log.js'
+import { EventLog, type TransactionOptions } from '../events/event-log.js'
 import { departuresFrom } from '../events/event-queries.js'
 import { type MaybePlace, PLACE, placeOf } from '../media-nodes/session-place.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
@@ -11,7 +11,7 @@ import { errorClass, isLockingBatchFault } from '../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../platform/database/group-commit.js'
 import { rowsBySession } from '../platform/database/group-read.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
-import { columns, rows } from '../platform/database/sql.js'
+import { columns, type Queryable, rows } from '../platform/database/sql.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { SessionEntity } from './session.entity.js'
 
@@ -226,7 +226,7 @@ export class SessionDeletionRepository {
   }
 
   /** The sessions that meet the conditions of their deletions, locked. One that two deletions end is the first one's. */
-  async #lock(manager: Manager, by: Key, deletions: readonly Deletion[]): Promise<Ending[]> {
+  async #lock(manager: Queryable, by: Key, deletions: readonly Deletion[]): Promise<Ending[]> {
     const locked = await LOCK_BY[by].rows(manager, [...new Set(deletions.map(({ key }) => key))])
     if (locked.length === 0) return []
     const present = await rows<Participant>(manager, PARTICIPANTS, [locked.map(({ id }) => id)])
@@ -245,7 +245,7 @@ export class SessionDeletionRepository {
 }
 
 /** The uses of sessions whose recordings start or run. */
-async function recordedOf(manager: Manager, sessions: readonly LockedSession[]): Promise<string[]> {
+async function recordedOf(manager: Queryable, sessions: readonly LockedSession[]): Promise<string[]> {
   const found = await RECORDED.rows(
     manager,
     sessions.map(({ uniqueSessionId }) => uniqueSessionId),

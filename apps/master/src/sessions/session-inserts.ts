@@ -1,7 +1,6 @@
 import type { CreateSessionBody, ForcedVideoCodec, RecordingProperties } from '@session-service/contract'
 import { prepared } from '../platform/database/prepared-statements.js'
-import { execute, rows } from '../platform/database/sql.js'
-import type { Manager } from '../events/event-log.js'
+import { execute, type Queryable, rows } from '../platform/database/sql.js'
 import type { SessionLimits } from './session-limits.js'
 
 export interface NewSession extends SessionLimits {
@@ -57,7 +56,7 @@ export type Uninserted = 'exists' | 'full'
  * all sessions in one statement.
  */
 export async function insertSessions(
-  manager: Manager,
+  manager: Queryable,
   sessions: readonly NewSession[],
   most: number,
 ): Promise<Map<string, Uninserted>> {
@@ -75,7 +74,7 @@ export async function insertSessions(
 }
 
 /** Gives the ids of those that were inserted. */
-async function insertRows(manager: Manager, sessions: readonly NewSession[], most: number): Promise<Set<string>> {
+async function insertRows(manager: Queryable, sessions: readonly NewSession[], most: number): Promise<Set<string>> {
   const values = JSON.stringify(sessions)
   const inserted = await (most > 0
     ? rows<{ id: string }>(manager, INSERT_UP_TO_LIMIT, [values, most])
@@ -83,7 +82,7 @@ async function insertRows(manager: Manager, sessions: readonly NewSession[], mos
   return new Set(inserted.map(({ id }) => id))
 }
 
-async function existingAmong(manager: Manager, ids: string[]): Promise<Set<string>> {
+async function existingAmong(manager: Queryable, ids: string[]): Promise<Set<string>> {
   const existing = await rows<{ id: string }>(manager, 'SELECT id FROM session WHERE id = ANY($1)', [ids])
   return new Set(existing.map(({ id }) => id))
 }

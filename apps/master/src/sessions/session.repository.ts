@@ -3,13 +3,13 @@ import { currentTraceparent, describeSpan } from '@session-service/server-kit'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, LessThanOrEqual } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
-import { columns, rows } from '../platform/database/sql.js'
+import { columns, type Queryable, rows } from '../platform/database/sql.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { GroupRead } from '../platform/database/group-read.js'
 import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import { type EventDraft, sessionCreated } from '../events/event-drafts.js'
-import { EventLog, type Manager, type Record } from '../events/event-log.js'
+import { EventLog, type RecordEvents } from '../events/event-log.js'
 import { insertSessions, type NewSession, type Uninserted } from './session-inserts.js'
 import { SessionEntity } from './session.entity.js'
 
@@ -84,7 +84,7 @@ export class SessionRepository {
     for (const session of sessions) if (!first.has(session.id)) first.set(session.id, session)
     const given = [...first.values()]
     const most = this.config.SERVICE_SESSIONS_MAX_CONCURRENT
-    const insert = async (manager: Manager, record: Record): Promise<Map<string, Uninserted>> => {
+    const insert = async (manager: Queryable, record: RecordEvents): Promise<Map<string, Uninserted>> => {
       const uninserted = await insertSessions(manager, given, most)
       await record(...given.filter(({ id }) => !uninserted.has(id)).map(createdEvent))
       return uninserted

@@ -5,8 +5,9 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { isBatchFault } from '../platform/database/errors.js'
 import { GroupCommit } from '../platform/database/group-commit.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
-import { EventLog, LOCK_BY_USE, type Manager } from '../events/event-log.js'
+import { EventLog, LOCK_BY_USE } from '../events/event-log.js'
 import { type EventDraft, signalSent } from '../events/event-drafts.js'
+import type { Queryable } from '../platform/database/sql.js'
 import { ClientBudgets } from '../platform/limits/client-budgets.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { noSuchSession } from '../sessions/no-such-session.js'
@@ -56,7 +57,7 @@ export class SignalsService {
   }
 
   /** The event of a signal to all names all clients. */
-  async #eventsOf(manager: Manager, signals: readonly StoredSignal[]): Promise<EventDraft[]> {
+  async #eventsOf(manager: Queryable, signals: readonly StoredSignal[]): Promise<EventDraft[]> {
     const toAll = signals.filter(({ to }) => to.length === 0).map(({ sessionId }) => sessionId)
     const clients = await this.participants.clients(manager, toAll)
     return signals.map(({ sessionId: id, roomId: uniqueSessionId, traceContext, typeInEvent: type, ...signal }) => {

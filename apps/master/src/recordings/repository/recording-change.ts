@@ -1,12 +1,12 @@
 import type { EntityManager } from 'typeorm'
-import type { EventLog, Record } from '../../events/event-log.js'
+import type { EventLog, RecordEvents } from '../../events/event-log.js'
 import { firstRow, rows } from '../../platform/database/sql.js'
 import { RECORDING_COLUMNS, type RecordingRow } from './recording-row.js'
 
 /** A recording under its lock, and the function that records the events of the change. */
 export interface RecordingChange {
   manager: EntityManager
-  record: Record
+  record: RecordEvents
   row: RecordingRow
 }
 
