@@ -16,7 +16,7 @@ import { kindOf, type OperatorPipelines } from '../media-processor/filter-settin
 import type { Answer, Commands, FilterCommand, MediaService } from '../rooms/media.service.js'
 import type { StreamFilters } from '../rooms/stream-filters.js'
 import type { Stream } from '../rooms/stream.js'
-import { canFilter, filterUnit } from './admission.js'
+import { canProcess } from '../media-processor/admission.js'
 import { FilteredStream } from './filtered-stream.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import { StreamFilter } from './stream-filter.js'
@@ -161,7 +161,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
 
   #admit(kind: MediaKind): void {
     const held = { rooms: this.media.rooms.size, ...this.media.counts, ...this.otherWork() }
-    if (canFilter(held, kind, this.cores)) return
+    if (canProcess(held, filterUnit(kind), this.cores)) return
     this.#failures.inc({ cause: 'refused' })
     throw new ServiceError('NO_CAPACITY', 'the media node has no capacity for the filter')
   }
@@ -184,6 +184,10 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
     void this.reports.send(fact)
   }
 }
+
+/** The unit of the cost model for a filter of this kind of track. */
+const filterUnit = (kind: MediaKind): 'videoFilters' | 'audioFilters' =>
+  kind === 'video' ? 'videoFilters' : 'audioFilters'
 
 const hasCode = (error: unknown, code: ErrorCode): boolean => error instanceof ServiceError && error.code === code
 const isReplaced = (error: unknown): boolean => hasCode(error, 'CONFLICT')

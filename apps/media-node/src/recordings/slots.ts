@@ -1,8 +1,6 @@
 import { COST, type RecordingJob } from '@session-service/contract'
+import { CPU_SHARE } from '../media-processor/admission.js'
 import { isDeferred } from './recorder/deferred.js'
-
-/** The rest of the CPU is reserved for forwarding: sessions must never wait for a recording. */
-const CPU_SHARE = 0.75
 
 /** The number of recording slots: the configured one, or by the number of cores. */
 export const recordingSlots = (configured: number, cores: number): number =>

@@ -7,7 +7,7 @@ import type { VideoCodec } from '../rooms/target-codec.js'
 import type { Stream } from '../rooms/stream.js'
 import type { Quality, Transcoder, TrackInUse, VideoToTranscode } from '../rooms/transcoder.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
-import { canTranscode } from './admission.js'
+import { canProcess } from '../media-processor/admission.js'
 import { SharedTranscoding } from './shared-transcoding.js'
 
 /** What is encoded of a video. */
@@ -47,7 +47,7 @@ export class TranscodingService implements Transcoder, OnModuleInit {
 
   hasCapacity({ stream, quality }: Pick<VideoToTranscode, 'stream' | 'quality'>): boolean {
     const held = { rooms: this.media.rooms.size, ...this.media.counts, ...this.otherWork() }
-    return this.#isTranscoding(stream, quality) || canTranscode(held, this.cores)
+    return this.#isTranscoding(stream, quality) || canProcess(held, 'transcodings', this.cores)
   }
 
   #open(wanted: VideoToTranscode): SharedTranscoding {
