@@ -5,27 +5,21 @@ import { join } from 'node:path'
 import type { types } from 'mediasoup'
 import type { Stream } from '../../rooms/stream.js'
 import { Supervisor } from '../supervision/supervisor.js'
+import { closedRoom } from '../recorder/closed-room.js'
 import { cutEnd } from '../recorder/cut-end.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
+import { requireCompositor } from './compositor-program.js'
 import { Compositor, type CompositorEvent } from './compositor.js'
-import { displayName } from './display-name.js'
+import { DisplayNames } from './display-name.js'
 import { ComposedStream } from './composed-stream.js'
 import { Scene } from './scene.js'
 import { openingWords, settingsOf } from './settings.js'
-
-const START_TIMEOUT_MS = 15_000
-const RETRY_MS = 1_000
-/** The longest wait for the first picture of replaced media, the sound of which is not heard until then. */
-export const SUCCESSION_MS = 5_000
+import { RETRY_MS, START_TIMEOUT_MS, SUCCESSION_MS } from './timing.js'
 
 const logger = new Logger('Recording')
 
 /** Records a room into one file with a composed picture and mixed audio. */
-export const createComposedRecorder: RecorderFactory = (context) => {
-  const program = process.env.COMPOSITOR_BIN
-  if (program) return new ComposedRecorder(context, program)
-  throw new ServiceError('DISABLED', 'the media node has no compositor: COMPOSITOR_BIN names none')
-}
+export const createComposedRecorder: RecorderFactory = (context) => new ComposedRecorder(context, requireCompositor())
 
 class ComposedRecorder implements Recorder {
   readonly #compositor: Compositor
@@ -41,8 +35,7 @@ class ComposedRecorder implements Recorder {
   #retryTimer: NodeJS.Timeout | undefined
   #supervisor: Supervisor | undefined
   #nextId = 1
-  /** The number of each participant in the order of arrival. */
-  readonly #numbers = new Map<string, number>()
+  readonly #names = new DisplayNames()
   #startedAt: number | undefined
   #endedAt: number | undefined
   #stopping: Promise<RecordedFile[]> | undefined
@@ -65,7 +58,7 @@ class ComposedRecorder implements Recorder {
 
   async start(): Promise<number> {
     const { room } = this.context
-    if (room.closed) this.#fail('NOT_FOUND', 'the room is closed')
+    if (room.closed) this.#writing.reject(closedRoom(room))
     this.#unobserve = room.observe({
       published: (stream) => this.#enter(stream),
       unpublished: (stream) => this.#leave(stream),
@@ -75,10 +68,7 @@ class ComposedRecorder implements Recorder {
     })
     for (const stream of room.streams.values()) this.#enter(stream)
     this.#retryTimer = setInterval(() => this.#retry(), RETRY_MS)
-    const late = setTimeout(
-      () => this.#fail('LAUNCH_FAILED', `nothing was written within ${START_TIMEOUT_MS} ms`),
-      START_TIMEOUT_MS,
-    )
+    const late = setTimeout(() => this.#fail(`nothing was written within ${START_TIMEOUT_MS} ms`), START_TIMEOUT_MS)
     try {
       return await this.#writing.promise
     } catch (error) {
@@ -104,7 +94,7 @@ class ComposedRecorder implements Recorder {
     for (const composed of this.#all) composed.close({ isRemoved: true })
     this.#streams.clear()
     this.#successors.clear()
-    this.#fail('LAUNCH_FAILED', 'the recording was stopped before it began')
+    this.#fail('the recording was stopped before it began')
     return this.#files(signal !== null)
   }
 
@@ -167,10 +157,7 @@ class ComposedRecorder implements Recorder {
   #enter(stream: Stream): void {
     // A stream without audio in a recording of audio only.
     if (!this.#scene && !stream.track('audio')) return
-    const { connectionId, metadata } = stream.publisher
-    const number = this.#numbers.get(connectionId) ?? this.#numbers.size + 1
-    this.#numbers.set(connectionId, number)
-    const composed = this.#composedStream(stream, displayName(metadata.clientData, number))
+    const composed = this.#composedStream(stream, this.#names.of(stream.publisher))
     this.#streams.set(stream, composed)
     void composed.open()
     this.#arrange()
@@ -236,12 +223,12 @@ class ComposedRecorder implements Recorder {
   #exited(failure: string | undefined): void {
     this.#supervisor?.stop()
     this.#endedAt ??= this.context.clock.now()
-    this.#fail('LAUNCH_FAILED', failure ?? 'the compositor exited unexpectedly')
+    this.#fail(failure ?? 'the compositor exited unexpectedly')
     this.#end(failure ?? 'the compositor exited unexpectedly')
   }
 
-  #fail(code: 'NOT_FOUND' | 'LAUNCH_FAILED', message: string): void {
-    this.#writing.reject(new ServiceError(code, message))
+  #fail(message: string): void {
+    this.#writing.reject(new ServiceError('LAUNCH_FAILED', message))
   }
 
   #end(failure?: string): void {

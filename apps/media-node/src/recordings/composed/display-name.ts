@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Peer } from '../../rooms/peer.js'
 
 const MAX_LENGTH = 60
 /** Separates client data from server data in a combined text. */
@@ -7,6 +8,17 @@ const MEMBERS = ['clientData', 'name', 'userName', 'username', 'nickname', 'nick
 const Named = z.record(z.string(), z.unknown())
 /** Control characters and characters that change the text direction. */
 const UNSHOWABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
+
+/** Names participants as `displayName` does, numbered in the order of their arrival. */
+export class DisplayNames {
+  readonly #numbers = new Map<string, number>()
+
+  of({ connectionId, metadata }: Pick<Peer, 'connectionId' | 'metadata'>): string {
+    const number = this.#numbers.get(connectionId) ?? this.#numbers.size + 1
+    this.#numbers.set(connectionId, number)
+    return displayName(metadata.clientData, number)
+  }
+}
 
 /** The name in the client data, in one of the usual formats; otherwise the participant's number. */
 export function displayName(clientData: string, nth: number): string {

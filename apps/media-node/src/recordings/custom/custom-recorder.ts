@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServiceError, type RecordedFile, type RecordingJob } from '@session-service/contract'
 import { messageOf } from '@session-service/server-kit'
+import { closedRoom } from '../recorder/closed-room.js'
 import { cutEnd } from '../recorder/cut-end.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
 import { Grabber } from './grabber.js'
@@ -54,7 +55,7 @@ class CustomRecorder implements Recorder {
 
   async #start(): Promise<number> {
     const { room, folder } = this.context
-    if (room.closed) throw new ServiceError('NOT_FOUND', `room ${room.id} is closed`, { subject: 'session' })
+    if (room.closed) throw closedRoom(room)
     const ignored = (): void => undefined
     const unobserve = room.observe({
       published: ignored,

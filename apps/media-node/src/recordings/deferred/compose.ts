@@ -2,6 +2,7 @@ import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Logger } from '@nestjs/common'
 import type { RecordedFile, RecordingJob } from '@session-service/contract'
+import { NO_COMPOSITOR } from '../composed/compositor-program.js'
 import { Scene } from '../composed/scene.js'
 import { openingWords, settingsOf } from '../composed/settings.js'
 import { PACKETS_FILE } from '../recorder/deferred.js'
@@ -28,7 +29,7 @@ export async function compose({ job, folder, signal }: ComposeOptions): Promise<
   const timeline = await readTimeline(folder)
   const program = process.env.COMPOSITOR_BIN
   if (!timeline) return []
-  if (!program) throw new Error('the media node has no compositor: COMPOSITOR_BIN names none')
+  if (!program) throw new Error(NO_COMPOSITOR)
   const draft = join(folder, `composing-${file}`)
   const durationMs = await new Composition(job, folder, draft, program).run(timeline, signal)
   if (durationMs === 0) return []

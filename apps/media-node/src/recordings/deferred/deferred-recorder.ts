@@ -4,9 +4,11 @@ import { Logger } from '@nestjs/common'
 import { ServiceError, type RecordedFile } from '@session-service/contract'
 import { withTimeout } from '@session-service/server-kit'
 import type { Stream } from '../../rooms/stream.js'
-import { SUCCESSION_MS } from '../composed/composed-recorder.js'
-import { displayName } from '../composed/display-name.js'
+import { requireCompositor } from '../composed/compositor-program.js'
+import { DisplayNames } from '../composed/display-name.js'
 import { settingsOf, type CompositionSettings } from '../composed/settings.js'
+import { RETRY_MS, START_TIMEOUT_MS, SUCCESSION_MS } from '../composed/timing.js'
+import { closedRoom } from '../recorder/closed-room.js'
 import { PACKETS_FILE } from '../recorder/deferred.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
 import { Supervisor } from '../supervision/supervisor.js'
@@ -14,20 +16,13 @@ import { PacketRecorder } from './packet-recorder.js'
 import { RecordedStream } from './recorded-stream.js'
 import { TIMELINE_VERSION, TimelineWriter, type TimelineEntry } from './timeline.js'
 
-const START_TIMEOUT_MS = 15_000
-const RETRY_MS = 1_000
-
 const logger = new Logger('Recording')
 
 /** An entry without its time, of each kind. */
 type Happening<E = TimelineEntry> = E extends TimelineEntry ? Omit<E, 'at'> : never
 
 /** Records what a composition needs, without decoding. */
-export const createDeferredRecorder: RecorderFactory = (context) => {
-  const program = process.env.COMPOSITOR_BIN
-  if (program) return new DeferredRecorder(context, program)
-  throw new ServiceError('DISABLED', 'the media node has no compositor: COMPOSITOR_BIN names none')
-}
+export const createDeferredRecorder: RecorderFactory = (context) => new DeferredRecorder(context, requireCompositor())
 
 /** It has no files of its own: a composition makes one of its log and its timeline. */
 class DeferredRecorder implements Recorder {
@@ -37,8 +32,7 @@ class DeferredRecorder implements Recorder {
   readonly #streams = new Map<Stream, RecordedStream>()
   /** Sources whose successors have no picture yet. */
   readonly #former = new Map<Stream, RecordedStream>()
-  /** The number of each participant in the order of arrival. */
-  readonly #numbers = new Map<string, number>()
+  readonly #names = new DisplayNames()
   #nextSource = 1
   #startedUs = 0
   #timeline: TimelineWriter | undefined
@@ -61,7 +55,7 @@ class DeferredRecorder implements Recorder {
   async start(): Promise<number> {
     const { room, folder, clock } = this.context
     try {
-      if (room.closed) throw new ServiceError('NOT_FOUND', 'the room is closed')
+      if (room.closed) throw closedRoom(room)
       this.#startedUs = await withTimeout(this.#packets.started, START_TIMEOUT_MS, 'starting the recorder of packets')
       this.#timeline = await TimelineWriter.create(folder, (error) =>
         this.#end(`writing the timeline failed: ${String(error)}`),
@@ -117,12 +111,9 @@ class DeferredRecorder implements Recorder {
   #enter(stream: Stream): void {
     // A stream without audio in a recording of audio only.
     if (!this.context.job.hasVideo && !stream.track('audio')) return
-    const { connectionId, metadata } = stream.publisher
-    const number = this.#numbers.get(connectionId) ?? this.#numbers.size + 1
-    this.#numbers.set(connectionId, number)
     const recorded = this.#recordedStream(stream)
     const { source, isActive } = recorded
-    const name = displayName(metadata.clientData, number)
+    const name = this.#names.of(stream.publisher)
     this.#note({ event: 'published', source, name, isScreen: stream.typeOfVideo === 'SCREEN', isActive })
     void recorded.open()
   }

@@ -4,6 +4,7 @@ import type { types } from 'mediasoup'
 import { backoffMs, KeyedMutex, messageOf, sleep } from '@session-service/server-kit'
 import type { RoomObserver } from '../../rooms/room.js'
 import type { Stream } from '../../rooms/stream.js'
+import { closedRoom } from '../recorder/closed-room.js'
 import type { Recorder, RecorderContext, RecorderFactory } from '../recorder/recorder.js'
 import { StreamFile } from './stream-file.js'
 import { wantedTracks } from './wanted-tracks.js'
@@ -50,7 +51,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
 
   async start(): Promise<number> {
     const { room } = this.context
-    if (room.closed) throw new ServiceError('NOT_FOUND', `room ${room.id} is closed`, { subject: 'session' })
+    if (room.closed) throw closedRoom(room)
     this.#unobserve = room.observe(this)
     await this.#begin([...room.streams.values()])
     this.#mayFail = true
