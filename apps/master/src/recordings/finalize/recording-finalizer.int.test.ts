@@ -104,24 +104,39 @@ async function insertRemoved(id: string): Promise<void> {
 /** The removals that have failed wait for their next attempt. */
 const failedRemovals = async (): Promise<number> =>
   (await database.query('SELECT 1 FROM recording WHERE removed_at IS NOT NULL AND claimed_until IS NOT NULL')).length
-
-it('a recording becomes ready at once while the storage refuses to remove others', async () => {
+const statusOf = async (id: string): Promise<unknown> =>
+  (await database.query('SELECT status FROM recording WHERE id = $1', [id]))[0]?.status
+/** As many removals fail as it takes to make others wait. */
+async function failRemovals(): Promise<void> {
   const refused = ['a', 'b', 'c', 'd']
-  const more = Array.from({ length: 20 }, (_, nth) => `e_${nth}`)
-  for (const id of [...refused, ...more]) await insertRemoved(id)
+  for (const id of refused) await insertRemoved(id)
   s3.fault = (method) => (method === 'DELETE' ? { status: 403 } : undefined)
-  await insertDelivered('take')
-  const remove = async (ids: readonly string[]): Promise<void> => {
-    for (const id of ids) for (const row of await queries.unsettled(id)) finalizer.resumeRemoval(row)
-  }
-  await remove(refused)
+  for (const id of refused) finalizer.resumeRemoval(id)
   await until('all removals have failed', async () => (await failedRemovals()) === refused.length)
   await until('none runs', () => !refused.some((id) => finalizer.isBusyWith(id)))
-  await remove(more)
+}
+
+it('a recording becomes ready at once while the storage refuses to remove others', async () => {
+  const more = Array.from({ length: 20 }, (_, nth) => `e_${nth}`)
+  for (const id of more) await insertRemoved(id)
+  await failRemovals()
+  await insertDelivered('take')
+  for (const id of more) finalizer.resumeRemoval(id)
   finalizer.finalize('take')
-  const status = async (): Promise<unknown> =>
-    (await database.query(`SELECT status FROM recording WHERE id = 'take'`))[0]?.status
-  await until('the recording is ready', async () => (await status()) === 'ready')
+  await until('the recording is ready', async () => (await statusOf('take')) === 'ready')
   // It was not the last in one queue: these are tried one by one, with a pause before each.
   expect(more.filter((id) => finalizer.isBusyWith(id)).length).toBeGreaterThan(0)
+})
+
+it('a removal that waited leaves the files of a later recording with the same id', async () => {
+  await insertRemoved('take')
+  await failRemovals()
+  finalizer.resumeRemoval('take')
+  s3.fault = () => undefined
+  for (const row of await queries.unsettled('take')) await finalizer.remove(row)
+  await insertDelivered('take')
+  await until('the removal has ended', () => !finalizer.isBusyWith('take'))
+  finalizer.finalize('take')
+  await until('the file is made or cannot be made', async () => (await statusOf('take')) !== 'stopped')
+  expect(await statusOf('take')).toBe('ready')
 })

@@ -62,10 +62,10 @@ export class RecordingFinalizer implements OnModuleDestroy {
   }
 
   /** Removes the remaining files of a deleted recording in the background. */
-  resumeRemoval(row: RecordingRow): void {
-    this.#removals.add(row.id, () =>
-      this.#removeOrRetryLater(row).catch((error: unknown) =>
-        this.#failed(row.id, 'removing the files of the recording', error),
+  resumeRemoval(id: string): void {
+    this.#removals.add(id, () =>
+      this.#removeOrRetryLater(id).catch((error: unknown) =>
+        this.#failed(id, 'removing the files of the recording', error),
       ),
     )
   }
@@ -88,12 +88,15 @@ export class RecordingFinalizer implements OnModuleDestroy {
     return 'unavailable'
   }
 
-  async #removeOrRetryLater(row: RecordingRow): Promise<TaskResult> {
+  async #removeOrRetryLater(id: string): Promise<TaskResult> {
+    // While the task waited, another removal may have succeeded, after which a new recording can have the id.
+    const row = await this.queries.findRemoved(id)
+    if (!row) return 'other'
     try {
       await this.remove(row)
       return 'succeeded'
     } catch (error) {
-      await this.claims.removeLater(row.id, RETRY_S)
+      await this.claims.removeLater(id, RETRY_S)
       throw error
     }
   }

@@ -181,7 +181,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
         if (row.hasSession) await this.sessions.closeEmpty(row.uniqueSessionId, 'lastParticipantLeft')
         return
       case 'removeFiles':
-        this.finalizer.resumeRemoval(row)
+        this.finalizer.resumeRemoval(id)
     }
   }
 

@@ -1,6 +1,6 @@
 import { NOT_ENOUGH_DISK, type RecordingInfo, type RecordingProperties, type Role } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
-import { DataSource, IsNull } from 'typeorm'
+import { DataSource, IsNull, Not } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { GroupRead, rowsBySession } from '../../platform/database/group-read.js'
 import { KeyedStatement } from '../../platform/database/keyed-statement.js'
@@ -64,6 +64,12 @@ export class RecordingQueries {
 
   async find(id: string): Promise<RecordingRow | undefined> {
     const found = await this.dataSource.getRepository(RecordingEntity).findOneBy({ id, removedAt: IsNull() })
+    return found ?? undefined
+  }
+
+  /** A deleted recording whose files are not all removed. */
+  async findRemoved(id: string): Promise<RecordingRow | undefined> {
+    const found = await this.dataSource.getRepository(RecordingEntity).findOneBy({ id, removedAt: Not(IsNull()) })
     return found ?? undefined
   }
 
