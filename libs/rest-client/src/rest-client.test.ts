@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { NoAnswerError, RestError } from './errors.js'
 import { RestClient } from './rest-client.js'
 
@@ -65,6 +65,29 @@ describe('RestClient', () => {
     const impatient = client({ timeoutMs: 20 })
     await expect(impatient.stopRecording('take')).rejects.toBeInstanceOf(RestError)
     await expect(impatient.stopRecording('take', { timeoutMs: 20 })).rejects.toBeInstanceOf(NoAnswerError)
+  })
+
+  it('sends a request that may last longer than fetch waits without it, with the same results', async () => {
+    const view = { timestamp: 1, status: 409, error: 'Conflict', message: 'it has ended', path: '/x' }
+    const elsewhere = { status: 302, headers: { location: '/' } }
+    const { requests, client } = await service(LIST, { status: 200 }, { status: 409, body: view }, elsewhere, 'reset')
+    const patient = client({ timeoutMs: 300_001, retries: 0 })
+    const fetched = jest.spyOn(globalThis, 'fetch')
+    expect(await patient.listRecordings()).toEqual(LIST.body)
+    await patient.sendSignal({ session: 's', data: 'ä' })
+    await expect(patient.stopRecording('take')).rejects.toMatchObject({ status: 409, view })
+    await expect(patient.listRecordings()).rejects.toBeInstanceOf(NoAnswerError)
+    await expect(patient.listRecordings()).rejects.toBeInstanceOf(NoAnswerError)
+    expect(fetched).not.toHaveBeenCalled()
+    const authorization = `Basic ${Buffer.from('SERVICEAPP:hush').toString('base64')}`
+    expect(requests[1]).toMatchObject({
+      method: 'POST',
+      body: '{"session":"s","data":"ä"}',
+      headers: { authorization },
+    })
+    await expect(client({ timeoutMs: 300_000 }).listRecordings()).rejects.toBeInstanceOf(RestError)
+    expect(fetched).toHaveBeenCalledTimes(1)
+    fetched.mockRestore()
   })
 
   it('sends path, query, body and credentials', async () => {
@@ -150,11 +173,13 @@ describe('RestClient', () => {
   })
 
   it('rejects after a timeout, and at once when it is aborted', async () => {
-    const { client } = await service('silence', 'silence')
+    const { client } = await service('silence', 'silence', 'silence')
     await expect(client({ timeoutMs: 50, retries: 0 }).listSessions()).rejects.toBeInstanceOf(NoAnswerError)
     const ending = new AbortController()
     const listing = client().listSessions(undefined, { signal: ending.signal })
+    const stopping = client().stopRecording('take', { signal: ending.signal })
     ending.abort(new Error('enough'))
     await expect(listing).rejects.toThrow('enough')
+    await expect(stopping).rejects.toThrow('enough')
   })
 })

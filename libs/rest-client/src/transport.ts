@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { NoAnswerError } from './errors.js'
+import { FETCH_TIMEOUT_MS, patientFetch } from './patient-fetch.js'
 
 export interface RestClientOptions {
   /** The URL of the service; its path is ignored. */
@@ -79,10 +80,12 @@ export class Transport {
     return Math.min(Math.max(seconds * 1000, backOff), this.#options.maxRetryWaitMs)
   }
 
-  async #attempt({ method, path, body, idempotencyKey, signal, timeoutMs }: RestRequest): Promise<RestAnswer> {
-    const timeout = AbortSignal.timeout(timeoutMs ?? this.#options.timeoutMs)
+  async #attempt({ method, path, body, idempotencyKey, signal, ...limit }: RestRequest): Promise<RestAnswer> {
+    const timeoutMs = limit.timeoutMs ?? this.#options.timeoutMs
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const send = timeoutMs > FETCH_TIMEOUT_MS ? patientFetch : fetch
     try {
-      const answer = await fetch(new URL(path, this.#options.url), {
+      const answer = await send(new URL(path, this.#options.url), {
         method,
         headers: {
           authorization: this.#authorization,
@@ -99,7 +102,7 @@ export class Transport {
         headers: answer.headers,
       }
     } catch (error) {
-      if (signal?.aborted) throw error
+      signal?.throwIfAborted()
       throw new NoAnswerError(`${method} ${path}`, error)
     }
   }
