@@ -1,3 +1,4 @@
+import { Bus } from '@session-service/messaging'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, Not } from 'typeorm'
 import { execute } from '../platform/database/sql.js'
@@ -42,6 +43,7 @@ export class MasterMembership extends ClusterMembership {
 
   constructor(
     private readonly dataSource: DataSource,
+    private readonly bus: Bus,
     private readonly mediaNodes: MediaNodesService,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
     @Inject(MASTER_ID) private readonly masterId: string,
@@ -58,7 +60,8 @@ export class MasterMembership extends ClusterMembership {
   }
 
   report(): Renewal {
-    const alive = this.mediaNodes.aliveHere.length
+    const { connected } = this.bus
+    const alive = connected ? this.mediaNodes.aliveHere.length : 0
     const heard = this.mediaNodes.heard()
     return {
       values: [
@@ -70,6 +73,8 @@ export class MasterMembership extends ClusterMembership {
         heard.map(({ at }) => at),
       ],
       done: (renewed) => {
+        // A master without the bus does not know which nodes it would hear.
+        if (!connected) return
         const { most } = renewed as { most: number }
         this.#isInMinority = alive * 2 < this.mediaNodes.aliveAnywhere.length && alive < most
       },

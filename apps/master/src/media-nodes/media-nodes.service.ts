@@ -230,11 +230,15 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
     this.#known.set(row.id, row)
   }
 
-  /** The nodes whose heartbeats this master receives, with the times of the last ones, UTC ms. */
+  /**
+   * The nodes whose heartbeats this master receives, with the times of the last ones, UTC ms. Without those that have been
+   * silent for long: while this master is cut off from the bus they are not lost, and other masters know later times.
+   */
   heard(): HeardNode[] {
     const [now, since] = [this.clock.now(), performance.now()]
-    return this.live().map(({ nodeId, bootId }) => {
-      return { nodeId, bootId, at: Math.round(now - (since - this.lastHeartbeatAt(nodeId))) }
+    return this.live().flatMap(({ nodeId, bootId, everyMs }) => {
+      const silentMs = since - this.lastHeartbeatAt(nodeId)
+      return silentMs < silentMsOf(everyMs) ? [{ nodeId, bootId, at: Math.round(now - silentMs) }] : []
     })
   }
 

@@ -7,6 +7,7 @@ import { DataSource } from 'typeorm'
 import type { MasterConfig } from '../config/configuration.module.js'
 import type { ClusterMembership } from './cluster-membership.js'
 import { Job } from './job.js'
+import { LeaderLease } from './leader-lease.js'
 import { Scheduler } from './scheduler.js'
 
 class Jobs {
@@ -46,12 +47,21 @@ afterAll(async () => {
 
 let jobs: Jobs
 let scheduler: Scheduler
+let bus: { connected: boolean }
+let ticks: number
 let close: () => Promise<void>
 beforeEach(async () => {
   const app = await NestFactory.createApplicationContext(JobsModule, { logger: false })
   jobs = app.get(Jobs)
-  const [bus, membership] = [{ connected: true } as Bus, { hasQuorum: true } as ClusterMembership]
-  scheduler = new Scheduler(source, bus, membership, app.get(DiscoveryService), {} as MasterConfig)
+  bus = { connected: true }
+  ticks = 0
+  const membership = {
+    get hasQuorum() {
+      ticks += 1
+      return true
+    },
+  } as ClusterMembership
+  scheduler = new Scheduler(source, bus as Bus, membership, app.get(DiscoveryService), {} as MasterConfig)
   scheduler.onModuleInit()
   close = () => app.close()
 })
@@ -63,6 +73,14 @@ async function tick(): Promise<void> {
   await until('the jobs run', () => {
     scheduler.receive([], performance.now())
     return evictions() > before
+  })
+}
+/** Two ticks at this time: the second one starts when the first one has ended. */
+async function pass(at: number): Promise<void> {
+  const before = ticks
+  await until('the scheduler has ticked', () => {
+    scheduler.receive([], at)
+    return ticks >= before + 2
   })
 }
 const evictions = (): number => jobs.runs.filter((run) => run === 'evict').length
@@ -89,4 +107,23 @@ it('a shutdown waits for the end of a slow job, and starts none', async () => {
   await down
   expect(jobs.runs.at(-1)).toBe('purged')
   expect(evictions()).toBe(before)
+})
+
+it('a leader without the bus keeps its lease for a short time, and then leaves it to another master', async () => {
+  await tick()
+  const other = new LeaderLease(source)
+  bus.connected = false
+  const lostAt = performance.now()
+  await pass(lostAt + 3_000)
+  expect(await other.acquire()).toBe(false)
+  await pass(lostAt + 6_000)
+  expect(await other.acquire()).toBe(true)
+  bus.connected = true
+  const before = evictions()
+  await pass(lostAt + 7_000)
+  expect(evictions()).toBe(before)
+  await other.release()
+  await tick()
+  jobs.endPurge()
+  await scheduler.onModuleDestroy()
 })

@@ -9,6 +9,9 @@ import { dueJobsSelect } from './due-jobs.js'
 import { LeaderLease } from './leader-lease.js'
 import type { PeriodicReader } from './periodic-read.js'
 
+/** A leader without the bus remains the leader for this long, ms: a restart of the bus must not change leaders. */
+const BUS_GRACE_MS = 5_000
+
 /** Runs the jobs of all features. Deadlines are in the database, so that any master can become the leader. */
 @Injectable()
 export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy {
@@ -19,6 +22,8 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
   #running: Promise<void> | undefined
   /** The runs of slow jobs. */
   readonly #slowRuns = new Map<string, Promise<void>>()
+  /** The last tick with a connection to the bus, by `performance.now()`. */
+  #connectedAt = -Infinity
   #isStopping = false
 
   constructor(
@@ -57,10 +62,12 @@ export class Scheduler implements PeriodicReader, OnModuleInit, OnModuleDestroy 
   async #runDue(due: ReadonlySet<string>, now: number): Promise<void> {
     try {
       const { hasQuorum } = this.membership
-      if (!hasQuorum) await this.lease.release()
-      const isLeader = hasQuorum && (await this.lease.acquire())
+      if (this.bus.connected) this.#connectedAt = now
+      // Another master may reach the nodes and the other masters.
+      if (!hasQuorum || now - this.#connectedAt > BUS_GRACE_MS) await this.lease.release()
       // Jobs notify clients and nodes of what they change.
       if (!this.bus.connected) return
+      const isLeader = hasQuorum && (await this.lease.acquire())
       const jobs = this.#jobs.filter((job) => (isLeader || job.scope !== 'leader') && this.#isTimeFor(job, now))
       for (const job of jobs) {
         if (job.due !== undefined && !due.has(job.name)) continue

@@ -1,0 +1,31 @@
+import { FaultRig, ServiceApi } from '@session-service/testing'
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
+
+jest.setTimeout(120_000)
+
+let rig: FaultRig
+let other: ServiceApi
+beforeAll(async () => {
+  rig = await FaultRig.open({ masters: 1, nodes: 1 })
+  // The first master is the leader.
+  await rig.stack.addMaster()
+  other = new ServiceApi(rig.stack.masterUrls[1] ?? '', rig.stack.secret)
+})
+afterAll(() => rig?.close())
+
+it('a leader that alone loses the bus leaves the scheduled jobs to another master', () =>
+  rig.run('lost bus', async ({ figure, mark, since }) => {
+    const wire = rig.wire('master1', 'nats')
+    wire.mode = 'reset'
+    await rig.becomes('not ready', rig.master(), '/readyz', 503)
+    mark()
+    const { id } = await other.createSession({ maxDuration: 1 })
+    const { token } = await other.createConnection(id)
+    const alice = await rig.stack.openSocket(rig.stack.atMaster(1, token))
+    await alice.join()
+    await alice.closed
+    figure('the session has ended after ms', since())
+    expect(alice.received('sessionDisconnected')).toHaveLength(1)
+    wire.mode = 'pass'
+    await rig.becomes('ready', rig.master(), '/readyz', 200)
+  }))
