@@ -1,4 +1,4 @@
-import type { NodeCommand } from '@session-service/contract'
+import { newStreamId, type NodeCommand, type SignallingParams } from '@session-service/contract'
 import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
@@ -67,6 +67,56 @@ describe('a command that the media node does not answer in time', () => {
     const streamId: unknown = call && Reflect.get(call, 'streamId')
     await received('unpublish', { streamId })
     release()
+  })
+})
+
+describe('a publication that the media node answers when its client has another socket', () => {
+  /** `offer`: the parameters of the publication of this connection. */
+  async function publishInterrupted(offer: (connectionId: string) => SignallingParams<'publish'>) {
+    const { id: sessionId } = await stack.api.createSession()
+    const bob = await join(sessionId)
+    const { token } = await stack.api.createConnection(sessionId)
+    const [alice, again] = [await stack.openSocket(token ?? ''), await stack.openSocket(token ?? '')]
+    clients.push(again)
+    const { connectionId, resumeKey } = await alice.join()
+    node.commands.length = 0
+    const release = stall('publish')
+    const unanswered = expect(alice.request('publish', offer(connectionId))).rejects.toThrow('closed')
+    alice.sendRaw({ jsonrpc: '2.0', method: 'signal', params: { data: 'queued' } })
+    await received('publish', { connectionId })
+    alice.terminate()
+    await unanswered
+    const { snapshot } = await again.request('resume', { connectionId, resumeKey })
+    expect(snapshot.streams).toEqual([])
+    release()
+    const { streamId } = await bob.waitFor('streamCreated')
+    return { sessionId, connectionId, bob, again, streamId }
+  }
+
+  it('is ended, because the client does not know its stream, and the calls after it are dropped', async () => {
+    const { sessionId, bob, again, streamId } = await publishInterrupted(() => ({ tracks: [SILENT_TRACK] }))
+    expect(await bob.waitFor('streamDestroyed')).toMatchObject({ streamId, reason: 'unpublish' })
+    await received('unpublish', { streamId })
+    const { connections } = await stack.api.getSession(sessionId)
+    expect(connections.content.flatMap(({ publishers }) => publishers)).toEqual([])
+    expect(again.received('streamDestroyed')).toEqual([])
+    await again.request('signal', { data: 'on the new socket' })
+    await bob.waitFor('signal', ({ data }) => data === 'on the new socket')
+    expect(bob.received('signal')).toHaveLength(1)
+  })
+
+  it('stays for the client when it was of a former stream, which the client publishes again itself', async () => {
+    const { connectionId, bob, again, streamId } = await publishInterrupted((owner) => ({
+      tracks: [SILENT_TRACK],
+      streamId: newStreamId('MIC', owner),
+    }))
+    const call = { tracks: [SILENT_TRACK], streamId }
+    await expect(again.request('publish', call)).rejects.toMatchObject({ code: 'CONFLICT' })
+    await again.request('unpublish', { streamId, keepFilter: true })
+    await again.request('publish', call)
+    await again.request('changeStream', { streamId, audioActive: false, reason: 'publishAudio' })
+    expect(await bob.waitFor('streamPropertyChanged')).toMatchObject({ streamId, connectionId })
+    expect(bob.received('streamDestroyed')).toHaveLength(1)
   })
 })
 

@@ -43,6 +43,12 @@ describe('a publication whose answer was lost with the socket', () => {
     expect(publisher.published).toBe(true)
   })
 
+  it('is unpublished when only a later snapshot contains it', async () => {
+    testbed.server.notify('snapshot', { ...testbed.snapshot, streams: [streamInfo('str_ghost', 'con_own')] })
+    await until('unpublished', () => unpublished().length > 0)
+    expect(unpublished()).toEqual(['str_ghost'])
+  })
+
   it('stays when its answer still arrives on the old socket', async () => {
     const publishing = publishUnanswered('str_late')
     await until('the server has the stream', () => testbed.snapshot.streams.length === 2)

@@ -273,8 +273,6 @@ export class LocalParticipant implements SessionContext {
     this.#updateState()
     this.#rosterEvents.emitAll(this.roster.applyRights(rights))
     this.#applySnapshot(snapshot)
-    for (const streamId of this.#unknownOwn(snapshot)) this.#possibleOrphans.add(streamId)
-    this.#unpublishOrphans()
     this.media.engine.signallingResumed()
     this.speechToText.repeatAll()
   }
@@ -301,6 +299,8 @@ export class LocalParticipant implements SessionContext {
     for (const { streamId, connectionId } of snapshot.streams)
       if (connectionId !== this.ownConnectionId) this.#streamReturned(streamId, connectionId)
     this.recordings.applySnapshot(snapshot.recordings)
+    for (const streamId of this.#unknownOwn(snapshot)) this.#possibleOrphans.add(streamId)
+    this.#unpublishOrphans()
   }
 
   #streamCreated(info: StreamInfo): void {

@@ -1,4 +1,4 @@
-import { CLOSE_CODE, type RpcRequest, ServiceError, type SignallingMethod } from '@session-service/contract'
+import { CLOSE_CODE, type Role, type RpcRequest, ServiceError, type SignallingMethod } from '@session-service/contract'
 import { failSpan, translateDatabaseError } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
 import { countFailedJoin } from '../../participation/join-metrics.js'
@@ -7,7 +7,7 @@ import { JoinRpcHandlers } from '../rpc-handlers/join.rpc-handlers.js'
 import { MediaRpcHandlers } from '../rpc-handlers/media.rpc-handlers.js'
 import { ParticipantCalls } from '../rpc-handlers/participant-calls.js'
 import { requireJoinable } from '../rpc-handlers/participant-checks.js'
-import type { ClientSocket } from '../sockets/client-socket.js'
+import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { readCall } from '../rpc-handlers/read-call.js'
 import { isEntry } from './calls.js'
 import { refusals } from './refusals.js'
@@ -44,6 +44,8 @@ export class RpcDispatcher {
     if (isEntry(method)) return this.#enter(socket, method, params, id)
     const { participant } = socket
     if (!participant) throw new ServiceError('NOT_ALLOWED', `${method} before join`)
+    // The call waited in the queue meanwhile: its client repeats it on the other socket, or has given it up.
+    if (socket.isOver) throw new ServiceError('UNAVAILABLE', 'the participant has ended or has another socket')
     if (method === 'leave') {
       await this.joinHandlers.leave(socket, participant)
       socket.answer(id, {})
@@ -56,7 +58,20 @@ export class RpcDispatcher {
       socket.answer(id, result)
       return socket.releaseAfter(result.snapshot)
     }
-    socket.answer(id, await this.calls.execute(method, participant, params, role))
+    const result = await this.calls.execute(method, participant, params, role)
+    // A client publishes a former stream again under its id, and so ends this one itself.
+    const isNew = method === 'publish' && 'streamId' in result && !('streamId' in params)
+    if (isNew && (socket.isOver || !socket.isOpen)) return this.#unpublish(participant, result.streamId, role)
+    socket.answer(id, result)
+  }
+
+  /** Ends a stream that its client does not know: the snapshot that the client got on another socket may be older. */
+  async #unpublish(participant: JoinedParticipant, streamId: string, role: Role): Promise<void> {
+    try {
+      await this.calls.execute('unpublish', participant, { streamId }, role)
+    } catch (error) {
+      this.#logger.warn({ err: error, streamId }, 'ending a stream whose publisher got no answer failed')
+    }
   }
 
   /** Assigns a participant to the socket. */
