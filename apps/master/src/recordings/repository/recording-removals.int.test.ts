@@ -6,6 +6,7 @@ import { type MasterDatabase, openMasterDatabase } from '../../app/fixtures/mast
 import { EventLog } from '../../events/event-log.js'
 import type { MasterConfig } from '../../platform/config/configuration.module.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
+import { rows } from '../../platform/database/sql.js'
 import { RecordingRemovals, type RetentionBounds } from './recording-removals.js'
 
 const CONFIG = {
@@ -134,10 +135,42 @@ describe('the removal of a recording', () => {
     expect(await unannounced(bounds(5, 0))).toEqual(['old age'])
   })
 
+  it('is withdrawn when the recording is made again', async () => {
+    await insert(['old', 10, 10])
+    await master().announce({ id: 'old', reason: age }, 0)
+    await database.query(`UPDATE recording SET status = 'stopped'`)
+    expect(await master().withdraw(bounds(5, 0))).toBe(1)
+    await database.query(`UPDATE recording SET status = 'ready'`)
+    expect(await due(bounds(5, 0))).toEqual([])
+  })
+
   it('is withdrawn when the bounds are removed', async () => {
     await insert(['old', 10, 10])
     await master().announce({ id: 'old', reason: age }, 0)
     expect(await master().withdraw(bounds(0, 0))).toBe(1)
     expect(await due(bounds(5, 0))).toEqual([])
+  })
+
+  it('is withdrawn by one pass over the recordings, also when those beyond the bounds exceed the working memory', async () => {
+    await database.query(
+      `INSERT INTO recording (id, session_id, unique_session_id, status, created_at, properties, media_node_id, removal_at)
+       SELECT n, n, n, 'ready', n, '{}', 'node', CASE WHEN n <= 50 THEN now() END FROM generate_series(1, 5000) n`,
+    )
+    await database.query('ANALYZE recording')
+    const plan = await dataSource.transaction(async (manager) => {
+      await manager.query(`SET LOCAL work_mem = '64kB'`)
+      const lines: object[] = []
+      const explain = async (sql: string, values: unknown[]): Promise<object[]> => {
+        lines.push(...(await rows<object>(manager, `EXPLAIN ${sql}`, values)))
+        return []
+      }
+      const explained = { query: explain } as unknown as DataSource
+      await new RecordingRemovals(explained, new EventLog(dataSource, CONFIG), new ClusterClock()).withdraw(
+        bounds(5, 0),
+      )
+      return JSON.stringify(lines)
+    })
+    expect(plan).toContain('recording_pk')
+    expect(plan).not.toMatch(/SubPlan|Nested Loop/)
   })
 })

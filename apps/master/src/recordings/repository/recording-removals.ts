@@ -27,17 +27,30 @@ interface ExpiredRecording {
 /** Finished recordings, which nothing writes. */
 const IS_FINISHED = `r.status IN ('ready', 'failed') AND r.removed_at IS NULL`
 
-/**
- * A CTE `beyond` of the finished recordings beyond the bounds of $1 (days) and $2 (MiB): those that are too old, and the
- * oldest ones that do not fit into the total size together with all newer ones.
- */
-const BEYOND = `beyond AS (
-  SELECT id, created_at, removal_at, CASE WHEN is_old THEN 'age' ELSE 'totalSize' END AS reason FROM (
+/** Each finished recording with whether it is beyond the bounds of $1 (days) and $2 (MiB). */
+const KEPT = `(
     SELECT r.id, r.created_at, r.removal_at,
       $1::bigint > 0 AND r.created_at < extract(epoch FROM clock_timestamp()) * 1000 - $1::bigint * 86400000 AS is_old,
       $2::bigint > 0 AND sum(r.size) OVER (ORDER BY r.created_at DESC, r.id DESC) > $2::bigint * 1048576 AS is_excess
-    FROM recording r WHERE ${IS_FINISHED}) kept
-  WHERE is_old OR is_excess)`
+    FROM recording r WHERE ${IS_FINISHED}) kept`
+
+/**
+ * A CTE `beyond` of the finished recordings beyond the bounds: those that are too old, and the oldest ones that do not
+ * fit into the total size together with all newer ones.
+ */
+const BEYOND = `beyond AS (
+  SELECT id, created_at, removal_at, CASE WHEN is_old THEN 'age' ELSE 'totalSize' END AS reason
+  FROM ${KEPT} WHERE is_old OR is_excess)`
+
+/**
+ * One pass over the finished recordings and an array of the few to change. `NOT IN (SELECT …)` compares each announced
+ * recording with each one beyond the bounds as soon as these do not fit into a hash table.
+ */
+const WITHDRAW = `
+  UPDATE recording SET removal_at = NULL WHERE id = ANY(ARRAY(
+    SELECT id FROM ${KEPT} WHERE removal_at IS NOT NULL AND NOT (is_old OR is_excess)
+    UNION ALL
+    SELECT r.id FROM recording r WHERE r.removal_at IS NOT NULL AND NOT (${IS_FINISHED})))`
 
 /** Deletes recordings, except their files: by request, and those that the retention has announced. */
 @Injectable()
@@ -92,12 +105,7 @@ export class RecordingRemovals {
   async withdraw({ days, mebibytes }: RetentionBounds): Promise<number> {
     if (days === 0 && mebibytes === 0)
       return execute(this.dataSource, 'UPDATE recording SET removal_at = NULL WHERE removal_at IS NOT NULL')
-    return execute(
-      this.dataSource,
-      `WITH ${BEYOND} UPDATE recording SET removal_at = NULL
-       WHERE removal_at IS NOT NULL AND id NOT IN (SELECT id FROM beyond)`,
-      [days, mebibytes],
-    )
+    return execute(this.dataSource, WITHDRAW, [days, mebibytes])
   }
 
   /** Announces the removal after `seconds`, with its event. False when it is announced already, or not finished. */
