@@ -118,6 +118,26 @@ describe('the history', () => {
     })
   })
 
+  it('keeps the first of two uses of a session id that have the same unique id, and gets later sessions', async () => {
+    await served(async (history) => {
+      for (const [session, end] of [
+        [sessionAt(1_000), 2_000],
+        [sessionAt(1_000), 3_000],
+        [sessionAt(4_000), 5_000],
+      ] as const) {
+        await record(sessionCreated(session, { customSessionId: 'daily' }))
+        await record(sessionDestroyed(session, 'automaticStop', end))
+        await isRead()
+      }
+      const { content } = await history.list({})
+      expect(content.map(({ uniqueSessionId, destroyedAt }) => [uniqueSessionId, destroyedAt])).toEqual([
+        ['daily_4000', 5_000],
+        ['daily_1000', 2_000],
+      ])
+      expect(await count('session_record')).toBe(0)
+    })
+  })
+
   it('lists pages of sessions, the last one that ended first, by session, media node, reason and time', async () => {
     await served(async (history) => {
       for (const [createdAt, id] of [

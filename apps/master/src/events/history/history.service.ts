@@ -14,7 +14,7 @@ import { OutboxReader } from '../outbox-reader.js'
 import { OutboxRepository, type QueuedEvent } from '../outbox.repository.js'
 import type { SessionHistoryEntity } from './session-history.entity.js'
 import { type HistoryPosition, SessionHistoryRepository } from './session-history.repository.js'
-import { summarize } from './summary.js'
+import { type SessionSummary, summarize } from './summary.js'
 import { summaryDocuments } from './summary-documents.js'
 
 const PURGE_EVERY_MS = 3_600_000
@@ -112,8 +112,16 @@ export class HistoryService implements OnApplicationBootstrap, OnModuleDestroy {
     const records = await this.history.takeRecords(manager, ended)
     const summaries = [...records.values()].flatMap((ofSession) => summarize(ofSession) ?? [])
     if (summaries.length === 0) return
-    if (this.config.SERVICE_HISTORY) await this.history.insert(manager, summaries)
+    if (this.config.SERVICE_HISTORY) await this.#insert(summaries, manager)
     if (this.config.SERVICE_PRO_SEARCH) await this.outbox.add(manager, 'search', summaries.flatMap(summaryDocuments))
+  }
+
+  async #insert(summaries: readonly SessionSummary[], manager: EntityManager): Promise<void> {
+    for (const uniqueSessionId of await this.history.insert(manager, summaries))
+      this.#logger.warn(
+        { uniqueSessionId },
+        'the history has a session with this unique id, the later one is not stored',
+      )
   }
 
   #assertOn(): void {

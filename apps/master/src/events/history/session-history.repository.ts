@@ -74,13 +74,18 @@ export class SessionHistoryRepository {
     return stored.map(({ uniqueSessionId }) => uniqueSessionId)
   }
 
-  async insert(manager: EntityManager, summaries: readonly SessionSummary[]): Promise<void> {
+  /** Gives the unique ids of those that it did not store: an earlier use of the session's id has the same one. */
+  async insert(manager: EntityManager, summaries: readonly SessionSummary[]): Promise<string[]> {
     const ended = summaries.map(({ id, users, recordings, ...summary }) => ({
       ...summary,
       sessionId: id,
       details: { users, recordings },
     }))
-    await manager.getRepository(SessionHistoryEntity).insert(ended)
+    const insertion = manager.getRepository(SessionHistoryEntity).createQueryBuilder().insert().values(ended)
+    // A refused row would fail the batch, at each attempt.
+    const inserted = await insertion.orIgnore().returning('unique_session_id').execute()
+    const stored = new Set((inserted.raw as { unique_session_id: string }[]).map((row) => row.unique_session_id))
+    return summaries.map(({ uniqueSessionId }) => uniqueSessionId).filter((id) => !stored.has(id))
   }
 
   /** Applies changes of recordings that follow the end of their session. */
