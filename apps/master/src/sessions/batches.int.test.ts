@@ -1,6 +1,7 @@
 import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { RecordingProperties } from '@session-service/contract'
+import { CreateSessionBody, RecordingProperties } from '@session-service/contract'
+import { ReferenceClock } from '@session-service/server-kit'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -12,6 +13,7 @@ import { EventLog } from '../events/event-log.js'
 import { type NewSubscription, SubscriptionRepository } from '../streams/subscription.repository.js'
 import type { NewSession } from './session-inserts.js'
 import { SessionRepository } from './session.repository.js'
+import { SessionsService } from './sessions.service.js'
 import { insertParticipants } from './fixtures/rows.js'
 
 const CONFIG = {
@@ -121,6 +123,22 @@ it('a later event of a session is not earlier than that of its creation, also by
     { name: 'sessionCreated', timestamp: 5_000 },
     { name: 'signalSent', timestamp: 5_000 },
   ])
+})
+
+it('two uses of a custom id have different unique ids also while the clock stands still', async () => {
+  const config = { ...CONFIG, SERVICE_EDITION: 'ce' } as MasterConfig
+  const still = new ClusterClock(new ReferenceClock(() => 0, 7_000))
+  const unused = undefined as never
+  const body = CreateSessionBody.parse({ customSessionId: 'daily', forcedVideoCodec: 'VP8', allowTranscoding: false })
+  const sessions = [newRepository(), unused, unused, unused, unused, unused, still, config] as const
+  const service = new SessionsService(...sessions)
+  const create = async (): Promise<number> => {
+    const { createdAt } = await service.create(body)
+    const [stored] = await database.query(`DELETE FROM session WHERE id = 'daily' RETURNING unique_id`)
+    expect(stored).toEqual({ unique_id: `daily_${createdAt}` })
+    return createdAt
+  }
+  expect([await create(), await create()]).toEqual([7_000, 7_001])
 })
 
 it('creates each session once when two masters create the same sessions in opposite orders', async () => {

@@ -16,6 +16,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configurati
 import { Job, type JobRun } from '../platform/jobs/job.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
+import { CreationTimes } from './creation-times.js'
 import { noSuchSession } from './no-such-session.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
@@ -39,6 +40,7 @@ const CLOSED_AT_ONCE = 50
 @Injectable()
 export class SessionsService {
   readonly #logger = new Logger(SessionsService.name)
+  readonly #creationTimes = new CreationTimes()
 
   constructor(
     private readonly sessions: SessionRepository,
@@ -54,7 +56,8 @@ export class SessionsService {
   async create(body: CreateSessionBody): Promise<SessionView> {
     this.#requireNodes(body)
     const id = body.customSessionId || newSessionId()
-    const createdAt = this.clock.now()
+    const now = this.clock.now()
+    const createdAt = body.customSessionId === '' ? now : this.#creationTimes.next(id, now)
     const session = {
       id,
       uniqueSessionId: uniqueSessionIdOf(id, createdAt),
