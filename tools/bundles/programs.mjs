@@ -42,12 +42,15 @@ const keepLocations = (outdir) => ({
   setup({ onLoad }) {
     onLoad({ filter: /[\\/]dist[\\/].*\.js$/ }, async ({ path }) => {
       const here = JSON.stringify(`./${relative(outdir, path)}`)
-      const folder = JSON.stringify(`./${relative(outdir, dirname(path))}/`)
+      const folder = JSON.stringify(relative(outdir, dirname(path)))
       const contents = await readFile(path, 'utf8')
       return {
         contents: namespaceOfZod(contents)
           .replaceAll('import.meta.url', `new URL(${here}, import.meta.url).href`)
-          .replaceAll('import.meta.dirname', `new URL(${folder}, import.meta.url).pathname.slice(0, -1)`),
+          .replaceAll(
+            'import.meta.dirname',
+            `process.getBuiltinModule('node:path').join(import.meta.dirname, ${folder})`,
+          ),
       }
     })
   },

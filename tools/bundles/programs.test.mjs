@@ -58,7 +58,8 @@ exports.other = () => other_1.other;
 }
 
 test('a bundled program finds files beside its modules, uses what it needs of packages, and reports errors at lines of the sources', async (context) => {
-  const root = mkdtempSync(join(tmpdir(), 'bundle-'))
+  // URLs escape these characters of the folder.
+  const root = mkdtempSync(join(tmpdir(), 'bundle ü %20-'))
   context.after(() => rmSync(root, { recursive: true }))
   for (const [name, content] of Object.entries(FILES)) {
     mkdirSync(join(root, name, '..'), { recursive: true })

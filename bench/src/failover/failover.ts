@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { epochMs } from '@session-service/synthetic-participant'
 import { type AppProcess, descendantsOf, launchBrowser, type Stack, startStack, until } from '@session-service/testing'
 import type { Benchmark, BenchmarkOptions, BenchmarkResult } from '../benchmark/benchmark.js'
@@ -34,7 +35,7 @@ export const failover: Benchmark = {
     const balancer = cleanUp.use(
       await startBalancer(() => stack.masters.toReversed().map(({ env }) => Number(env.SERVICE_PORT))),
     )
-    const folder = new URL('page', import.meta.url).pathname
+    const folder = join(import.meta.dirname, 'page')
     const pages = cleanUp.use(await servePages({ folder, pages: ['watcher'] }))
     const browser = await launchBrowser({ isCaptureFull: true })
     cleanUp.defer(() => browser.close())

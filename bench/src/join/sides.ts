@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type Stack, startStack } from '@session-service/testing'
 import { Helper } from '../helper/helper.js'
 import { PARTICIPANTS } from '../participants/api.js'
@@ -33,7 +34,7 @@ export async function startSides(
     Helper.start(PARTICIPANTS, new URL('../participants/participants.js', import.meta.url)),
   ])
   for (const helper of [stepwise, participants]) cleanUp.defer(() => helper.stop())
-  const pages = cleanUp.use(await servePages({ folder: new URL('page', import.meta.url).pathname, pages: PAGES }))
+  const pages = cleanUp.use(await servePages({ folder: join(import.meta.dirname, 'page'), pages: PAGES }))
   const means = { participants, pages, network }
   return { ours: await inviteToService(stack, means), reference: await inviteToBare(stepwise, means) }
 }

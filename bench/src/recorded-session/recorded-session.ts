@@ -44,7 +44,7 @@ export const recordedSession: Benchmark = {
     cleanUp.defer(() => rmSync(folder, { recursive: true, force: true }))
     const stack = await startStack({ nodes: 1, masterEnv: { SERVICE_RECORDING: 'true' } })
     cleanUp.defer(() => stack.stop())
-    const pages = await servePages({ folder: new URL('page', import.meta.url).pathname, pages: ['person'] })
+    const pages = await servePages({ folder: join(import.meta.dirname, 'page'), pages: ['person'] })
     cleanUp.use(pages)
     const ids = [(await stack.api.createSession()).id, (await stack.api.createSession()).id] as const
     const participants = new Map<string, BrowserParticipant>()

@@ -106,7 +106,7 @@ function perCore([cpu]: readonly Comparison[]): string {
 /** A recorder whose browser shows a page with the same pictures at the same positions. */
 async function browserOf(stack: Stack, session: string, cleanUp: AsyncDisposableStack): Promise<Recorder> {
   let playing = Promise.withResolvers<void>()
-  const folder = new URL('page', import.meta.url).pathname
+  const folder = join(import.meta.dirname, 'page')
   const pages = await servePages({ folder, pages: ['grid'], onReport: () => playing.resolve() })
   cleanUp.use(pages)
   return browserRecorder(async () => {

@@ -48,7 +48,7 @@ interface Viewers {
 }
 
 async function openPages(stack: Stack, cleanUp: AsyncDisposableStack): Promise<Viewers> {
-  const server = await servePages({ folder: new URL('page', import.meta.url).pathname, pages: ['viewer'] })
+  const server = await servePages({ folder: join(import.meta.dirname, 'page'), pages: ['viewer'] })
   cleanUp.use(server)
   const { id: sessionId } = await stack.api.createSession()
   const library = `${stack.masterUrl}/service/client/session-client.js`
