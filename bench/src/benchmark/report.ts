@@ -5,7 +5,7 @@ import type { BenchmarkResult } from './benchmark.js'
 import { compare } from '../figures/comparison.js'
 import { comparisonTable } from '../figures/table.js'
 
-const FOLDER = resolve(import.meta.dirname, '../results')
+const FOLDER = resolve(import.meta.dirname, '../../results')
 
 /** Saves the result with every single run as JSON. Returns the table as text. */
 export function report(name: string, title: string, result: BenchmarkResult): string {
