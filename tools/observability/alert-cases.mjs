@@ -21,6 +21,7 @@ const joined = s('join_step_seconds_count', `${master},step="total"`)
 const joinBucket = (le) => s('join_step_seconds_bucket', `${master},step="total",le="${le}"`)
 const requests = (status) => s('http_request_seconds_count', `${master},status="${status}"`)
 const nodes = s('cluster_media_nodes', `${master},status="running"`)
+const lost = s('cluster_media_nodes', `${master},status="lost"`)
 const draining = s('cluster_media_nodes', `${master},status="waiting-idle-to-terminate"`)
 const queue = (name) => s('cluster_queue_age_seconds', `${master},queue="${name}"`)
 const slots = (state) => s('cluster_slots', `${master},kind="recording",state="${state}"`)
@@ -43,7 +44,7 @@ export const ALERT_CASES = {
     quiet: { [s('database_pool_size')]: '16x20', [s('cluster_sessions', `${master},placed="yes"`)]: '0x20' },
   },
   SessionServiceNoMediaNode: [
-    values(CLUSTER, { [nodes]: ['0x20', '1x20'], [draining]: ['2x20', '0x20'] }),
+    values(CLUSTER, { [nodes]: ['0x20', '1x20'], [draining]: ['2x20', '0x20'], [lost]: ['2x20', '2x20'] }),
     values(CLUSTER, { [nodes]: ['1x20', '1x20'], [s('media_workers_usable', node)]: ['0x20', '1x20'] }),
   ],
   SessionServiceClusterNearlyFull: gauge(CLUSTER, s('cluster_capacity_used_ratio'), 0.86, 0.84),

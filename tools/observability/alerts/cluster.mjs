@@ -38,8 +38,9 @@ export const CLUSTER_ALERTS = [
     for: '1m',
     severity: 'critical',
     summary: 'No media node can host sessions',
-    meaning: 'No node is `running`, or no worker of any node accepts rooms. New sessions fail with `NO_CAPACITY`.',
-    look: '`GET /service/api/media-nodes`: status and environment of each node; `/readyz` of a node names what it lacks.',
+    meaning:
+      'No node is `running` and connected, or no worker of any node accepts rooms. New sessions fail with `NO_CAPACITY`.',
+    look: '`GET /service/api/media-nodes`: status, `connected` and environment of each node; `/readyz` of a node names what it lacks.',
     act: 'Start a node, or undo a drain (`PATCH` to `running`). When nodes run without usable workers, see SessionServiceWorkerCrashLoop.',
   },
   {

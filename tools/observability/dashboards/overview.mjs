@@ -69,7 +69,7 @@ const USE = [
 const NODES = [
   graph(
     'Media nodes',
-    'Media nodes by status, and how many carry the present use.',
+    'Media nodes by status, lost are running ones without heartbeats, and how many carry the present use.',
     { unit: 'short' },
     {
       [ofCluster('session_service_cluster_media_nodes', 'status')]: '{{status}}',

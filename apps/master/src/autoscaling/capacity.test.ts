@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import type { MediaNodeStatus } from '@session-service/contract'
-import { clusterCapacity } from './capacity.js'
+import { clusterCapacity, countedStatus } from './capacity.js'
 
 const node = (status: MediaNodeStatus, cpuLoad?: number, beatStatus = 'running') =>
   ({ row: { status }, beat: cpuLoad === undefined ? undefined : { cpuLoad, workers: 1, status: beatStatus } }) as never
@@ -24,5 +24,17 @@ describe('clusterCapacity', () => {
   it('needs one node more at any use when no load is allowed', () => {
     expect(clusterCapacity([node('running', 1)], 0).needed).toBe(2)
     expect(clusterCapacity([node('running', 0)], 0).needed).toBe(0)
+  })
+})
+
+describe('countedStatus', () => {
+  it.each([
+    ['running', null, 'running'],
+    ['running', 1, 'lost'],
+    ['waiting-idle-to-terminate', 1, 'waiting-idle-to-terminate'],
+    ['terminating', 1, 'terminating'],
+    ['launching', null, 'launching'],
+  ] as const)('of a node that is %s with the disconnection at %s is %s', (status, disconnectedAt, counted) => {
+    expect(countedStatus({ status, disconnectedAt })).toBe(counted)
   })
 })

@@ -1,5 +1,16 @@
+import { MediaNodeStatus } from '@session-service/contract'
 import { usedCapacity } from '@session-service/messaging'
+import type { MediaNodeRow } from '../media-nodes/media-node.repository.js'
 import type { FleetNode } from '../media-nodes/node-fleet.service.js'
+
+export const COUNTED_STATUSES = [...MediaNodeStatus.options, 'lost'] as const
+
+/** A lost node keeps the status `running` until it returns or is given up, but carries no session. Pure. */
+export const countedStatus = ({
+  status,
+  disconnectedAt,
+}: Pick<MediaNodeRow, 'status' | 'disconnectedAt'>): (typeof COUNTED_STATUSES)[number] =>
+  status === 'running' && disconnectedAt !== null ? 'lost' : status
 
 interface ClusterCapacity {
   /** Average of the used share of the nodes that take sessions now or soon; 0 without nodes. */

@@ -1,15 +1,14 @@
-import { MediaNodeStatus } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { Job } from '../platform/jobs/job.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
-import { clusterCapacity } from './capacity.js'
+import { clusterCapacity, COUNTED_STATUSES, countedStatus } from './capacity.js'
 import { launchTimeOf } from './launch-time.js'
 
 const nodesBy = metrics.gauge('cluster_media_nodes', {
-  help: 'Media nodes of the cluster by status',
-  labels: { status: MediaNodeStatus.options },
+  help: 'Media nodes of the cluster by status; lost: running ones that no master receives',
+  labels: { status: COUNTED_STATUSES },
 })
 const usedRatio = metrics.gauge('cluster_capacity_used_ratio', {
   help: 'Used share of the scarcest resource, averaged over the media nodes that take sessions now or soon',
@@ -32,8 +31,8 @@ export class ClusterFigures {
   @Job({ name: 'media node figures', scope: 'every master', everyMs: 0 })
   update(): void {
     const rows = this.mediaNodes.rows()
-    for (const status of MediaNodeStatus.options)
-      nodesBy.set({ status }, rows.filter((row) => row.status === status).length)
+    for (const status of COUNTED_STATUSES)
+      nodesBy.set({ status }, rows.filter((row) => countedStatus(row) === status).length)
     const beats = new Map(this.mediaNodes.members().map((beat) => [beat.nodeId, beat]))
     const nodes = rows.map((row) => ({ row, beat: beats.get(row.id) }))
     const capacity = clusterCapacity(nodes, this.config.SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_LOAD / 100)

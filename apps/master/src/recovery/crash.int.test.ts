@@ -50,6 +50,11 @@ const health = async (): Promise<unknown[]> => {
   )
   return answers.map(({ status }) => status)
 }
+const countsOn = async ({ opsUrl }: AppProcess): Promise<string> => {
+  const text = await (await fetch(`${opsUrl}/metrics`)).text()
+  const counts = text.matchAll(/^session_service_cluster_media_nodes\{status="(\w+)"\} 1$/gm)
+  return [...counts].map(([, status]) => status).join()
+}
 const healthIs = (status: number) =>
   until(`both masters answer ${status}`, async () => (await health()).every((one) => one === status), TIMEOUT_MS)
 
@@ -102,6 +107,8 @@ describe('a media node', () => {
     })
     expect(Number(crash?.timestamp) - at).toBeLessThan(budgetMs(10_000))
     await healthIs(409)
+    for (const master of stack.masters)
+      await until('it is counted as lost', async () => (await countsOn(master)) === 'running,lost', TIMEOUT_MS)
     expect(await stack.api.getMediaNode('south')).toMatchObject({ connected: false })
     expect((await stack.rest('POST', '/sessions', { mediaNode: { id: 'south' } })).status).toBe(400)
     const { id } = await stack.api.createSession()
