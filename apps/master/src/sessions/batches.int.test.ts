@@ -2,6 +2,7 @@ import type { TestDatabase } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import { CreateSessionBody, RecordingProperties } from '@session-service/contract'
 import { ReferenceClock } from '@session-service/server-kit'
+import { Logger } from '@nestjs/common'
 import type { DataSource } from 'typeorm'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -112,17 +113,40 @@ it('a generated id that exists is refused, and the others of its batch are inser
 })
 
 it('a later event of a session is not earlier than that of its creation, also by a clock that is behind', async () => {
-  const log = new EventLog(dataSource, { ...CONFIG, SERVICE_CDR: true })
+  const lines: object[] = []
+  const write = (line: object): void => void lines.push(line)
+  Logger.overrideLogger({ log: write, debug: write, error: write, warn: write })
+  const log = new EventLog(dataSource, { ...CONFIG, SERVICE_CDR: true, SERVICE_LOG_EVENTS: true })
   const created = { ...session('timed'), createdAt: 5_000 }
   await newRepository(log).insert(created)
   const signal = signalSent(created, { from: null, to: [], type: '', data: '' }, 4_990)
   await log.transaction((_, record) => record(signal))
+  Logger.overrideLogger(true)
+  expect(lines).toEqual([5_000, 5_000].map((timestamp) => expect.objectContaining({ timestamp })))
   expect(
     await database.query(`SELECT name, payload::jsonb->'timestamp' AS timestamp FROM outbox ORDER BY position`),
   ).toEqual([
     { name: 'sessionCreated', timestamp: 5_000 },
     { name: 'signalSent', timestamp: 5_000 },
   ])
+})
+
+it.each([0, 100])('a session is created again when its deletion ends, with the limit %i', async (most) => {
+  const repository = new SessionRepository(dataSource, events, { ...CONFIG, SERVICE_SESSIONS_MAX_CONCURRENT: most })
+  await repository.insert(session('again'))
+  const deletion = dataSource.createQueryRunner()
+  await deletion.startTransaction()
+  try {
+    await deletion.query(`DELETE FROM session WHERE id = 'again'`)
+    const created = repository.insert(session('again'))
+    await untilLocked('the creation waits', database)
+    expect(await repository.insert(session('meanwhile'))).toBe(true)
+    await deletion.commitTransaction()
+    expect(await created).toBe(true)
+  } finally {
+    await deletion.release()
+    await database.query(`DELETE FROM session WHERE id IN ('again', 'meanwhile')`)
+  }
 })
 
 it('two uses of a custom id have different unique ids also while the clock stands still', async () => {

@@ -44,6 +44,9 @@ const INSERT_GENERATED = prepared(insertionOf(ALL))
 const INSERT_NEW = prepared(`${insertionOf(ALL)} ${UNLESS_EXISTING}`)
 const INSERT_UP_TO_LIMIT = prepared(`${insertionOf(UP_TO_LIMIT)} ${UNLESS_EXISTING}`)
 
+/** Waits for the end of sessions that are being deleted, in the order in which deletions lock them. */
+const AWAIT_DELETIONS = prepared('SELECT FROM session WHERE id = ANY($1) ORDER BY id FOR KEY SHARE')
+
 /** Any number that nothing else in the database locks: held while sessions are counted and inserted. */
 const CREATION_LOCK = 7_230_010
 
@@ -65,12 +68,20 @@ export async function insertSessions(
     await execute(manager, INSERT_GENERATED, [JSON.stringify(sessions)])
     return new Map()
   }
-  // A statement of its own: the next one sees what the former holder of the lock has committed.
-  if (most > 0) await execute(manager, 'SELECT pg_advisory_xact_lock($1)', [CREATION_LOCK])
+  if (most > 0) await lockCreation(manager, sessions)
   const inserted = await insertRows(manager, sessions, most)
   const missing = sessions.map(({ id }) => id).filter((id) => !inserted.has(id))
   const existing = most > 0 && missing.length > 0 ? await existingAmong(manager, missing) : new Set(missing)
   return new Map(missing.map((id) => [id, existing.has(id) ? 'exists' : 'full']))
+}
+
+/** Without a limit, the insertion itself waits for a session with the same id that is being deleted. */
+async function lockCreation(manager: Queryable, sessions: readonly NewSession[]): Promise<void> {
+  const customIds = sessions.filter(({ hasCustomId }) => hasCustomId).map(({ id }) => id)
+  // Before the other lock, for which all other creations wait.
+  if (customIds.length > 0) await execute(manager, AWAIT_DELETIONS, [customIds])
+  // A statement of its own: the next one sees what the former holder of the lock has committed.
+  await execute(manager, 'SELECT pg_advisory_xact_lock($1)', [CREATION_LOCK])
 }
 
 /** Gives the ids of those that were inserted. */
