@@ -128,8 +128,8 @@ export class EventLog {
         if (events.length === 0) return []
         const traceContext = currentTraceparent() ?? null
         const identified = events.map((event) => ({ id: newEventId(), traceContext, ...event }))
-        recorded.push(...identified)
-        return this.#insert(manager, identified, after)
+        recorded.push(...(await this.#insert(manager, identified, after)))
+        return identified.map(({ id }) => id)
       }),
     )
     if (this.config.SERVICE_LOG_EVENTS) this.#write(recorded)
@@ -144,9 +144,14 @@ export class EventLog {
     }
   }
 
-  async #insert(manager: Queryable, identified: IdentifiedEvent[], after: string | undefined): Promise<string[]> {
-    const isShown = this.config.SERVICE_PRO_DASHBOARD
-    const used = identified.filter(({ name }) => isShown || this.#consumersOf(name).length > 0)
+  /** Returns the events that something uses, with the times that it stored. */
+  async #insert(
+    manager: Queryable,
+    identified: IdentifiedEvent[],
+    after: string | undefined,
+  ): Promise<IdentifiedEvent[]> {
+    const { SERVICE_PRO_DASHBOARD: isShown, SERVICE_LOG_EVENTS: isLogged } = this.config
+    const used = identified.filter(({ name }) => isShown || isLogged || this.#consumersOf(name).length > 0)
     const ordered = await this.#inOrder(manager, used)
     if (isShown) await insertRecent(manager, ordered)
     const entries = ordered.flatMap((event) =>
@@ -166,7 +171,7 @@ export class EventLog {
         entries.map((entry) => entry.traceContext),
         after ?? null,
       ])
-    return identified.map(({ id }) => id)
+    return ordered
   }
 
   #consumersOf(name: EventDraft['name']): Consumer[] {
