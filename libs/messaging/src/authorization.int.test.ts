@@ -97,6 +97,7 @@ describe('a bus with authorization', () => {
     ['a message to the sockets of a session', SUBJECT.session('room')],
     ['a placement', SUBJECT.placed('media_b')],
     ['a request for the health of a master', SUBJECT.masterHealth('master_a')],
+    ['the death of a master', SUBJECT.masterDead('master_a')],
     ['a command to a media node', SUBJECT.nodeCommand('media_b', 'terminate')],
     ['the end of the connection of another media node', SUBJECT.disconnected],
     ['a reply to a master without a request', 'inbox.master.x.1'],

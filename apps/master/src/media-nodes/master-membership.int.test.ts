@@ -1,4 +1,4 @@
-import { Heartbeat, SUBJECT } from '@session-service/contract'
+import { Heartbeat, MasterDead, SUBJECT } from '@session-service/contract'
 import { Bus } from '@session-service/messaging'
 import { type LocalNats, startNats, TcpProxy, type TestDatabase, until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
@@ -64,6 +64,20 @@ const heardAt = async (): Promise<number> =>
   Number((await database.query('SELECT heard_at FROM media_node'))[0]?.heard_at)
 const nodesHeard = async (): Promise<unknown> =>
   (await database.query(`SELECT nodes_heard FROM master WHERE id = 'one'`))[0]?.nodes_heard
+
+it('a dead master is removed and notified, one that is alive stays', async () => {
+  const notified: string[] = []
+  for (const id of ['alive', 'dead', 'early'])
+    buses[1].subscribe(SUBJECT.masterDead(id), MasterDead, () => void notified.push(id))
+  await buses[1].flush()
+  await database.query(`INSERT INTO master (id, alive_at) VALUES ('alive', now()), ('dead', now() - interval '6 s'),
+    ('early', now() + interval '1 hour')`)
+  await membership.removeDeadMasters()
+  await until('both are notified', () => notified.length === 2)
+  expect(notified.toSorted()).toEqual(['dead', 'early'])
+  expect(await database.query('SELECT id FROM master')).toEqual([{ id: 'alive' }])
+  await database.query('DELETE FROM master')
+})
 
 function beat(): void {
   const load = { cpuLoad: 0, memoryBytes: 1, workers: 1, rooms: 0, connections: 0, streams: 0, consumers: 0 }

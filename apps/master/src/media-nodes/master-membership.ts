@@ -1,7 +1,8 @@
+import { MasterDead, SUBJECT } from '@session-service/contract'
 import { Bus } from '@session-service/messaging'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, Not } from 'typeorm'
-import { execute } from '../platform/database/sql.js'
+import { execute, rows } from '../platform/database/sql.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterMembership, type Renewal } from '../platform/jobs/cluster-membership.js'
 import { MasterEntity } from './master.entity.js'
@@ -40,6 +41,8 @@ const RENEWAL = `heard AS (
 export class MasterMembership extends ClusterMembership {
   readonly renewal = RENEWAL
   #isInMinority = false
+  /** The last renewal that succeeded, by `performance.now()`. */
+  #renewedAt = -Infinity
 
   constructor(
     private readonly dataSource: DataSource,
@@ -53,6 +56,11 @@ export class MasterMembership extends ClusterMembership {
 
   get hasQuorum(): boolean {
     return !this.#isInMinority
+  }
+
+  /** Whether this master has renewed its row since `at`, by `performance.now()`. */
+  hasRenewedSince(at: number): boolean {
+    return this.#renewedAt > at
   }
 
   get isResting(): boolean {
@@ -73,6 +81,7 @@ export class MasterMembership extends ClusterMembership {
         heard.map(({ at }) => at),
       ],
       done: (renewed) => {
+        this.#renewedAt = performance.now()
         // A master without the bus does not know which nodes it would hear.
         if (!connected) return
         const { most } = renewed as { most: number }
@@ -94,7 +103,12 @@ export class MasterMembership extends ClusterMembership {
     })
   }
 
+  /** Notifies them too: one that runs, but has lost the database alone, can send its clients to other masters. */
   async removeDeadMasters(): Promise<void> {
-    await execute(this.dataSource.manager, `DELETE FROM master WHERE ${IS_DEAD}`)
+    const removed = await rows<{ id: string }>(
+      this.dataSource.manager,
+      `DELETE FROM master WHERE ${IS_DEAD} RETURNING id`,
+    )
+    for (const { id } of removed) this.bus.publish(SUBJECT.masterDead(id), MasterDead, {})
   }
 }

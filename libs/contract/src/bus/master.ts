@@ -42,6 +42,9 @@ export type ClusterHealth = z.infer<typeof ClusterHealth>
 /** The request for the health of a master, on `master.<id>.health`: `[params, result, deadline in ms]`. */
 export const MASTER_HEALTH_RPC = [z.object({}), MasterHealth, 1_500] as const
 
+/** Sent on `master.<id>.dead`: its row was not renewed, and its participants have to resume at other masters. */
+export const MasterDead = z.object({})
+
 /**
  * Sent on `placed.<nodeId>` by a master that has chosen the node for a session, so that the other masters count it before
  * the node's next heartbeat.

@@ -14,6 +14,8 @@ export const SUBJECT = {
   allRepeatedFacts: 'repeatedFact.*',
   /** Addresses one master. */
   masterHealth: (masterId: string): string => `master.${masterId}.health`,
+  /** The leader reports to a master that it counts as dead. */
+  masterDead: (masterId: string): string => `master.${masterId}.dead`,
   /** Addresses all masters. */
   restart: 'masters.restart',
   /**

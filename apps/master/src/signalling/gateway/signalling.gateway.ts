@@ -164,6 +164,11 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     this.#checks.stop()
     this.#budgetCheck.stop()
     await Promise.all([...this.#calls].map((calls) => calls.idle()))
+    return this.sendAllAway()
+  }
+
+  /** Sends clients to other masters, spread over time, with the usual window to resume. Resolves with their number. */
+  async sendAllAway(): Promise<number> {
     const sockets = [...this.#sockets]
     await Promise.all(sockets.map((socket) => this.#sendAway(socket)))
     return sockets.length

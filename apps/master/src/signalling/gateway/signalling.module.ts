@@ -6,6 +6,7 @@ import { MediaNodesModule } from '../../media-nodes/media-nodes.module.js'
 import { ParticipationModule } from '../../participation/participation.module.js'
 import { RecordingLifecycleModule } from '../../recordings/lifecycle/recording-lifecycle.module.js'
 import { PlacementModule } from '../../placement/placement.module.js'
+import { DeadMaster } from './dead-master.js'
 import { NativeEndpoint } from './native-endpoint.js'
 import { RpcDispatcher } from './rpc-dispatcher.js'
 import { SessionResync } from './session-resync.js'
@@ -40,6 +41,7 @@ import { StreamsModule } from '../../streams/streams.module.js'
     MediaRpcHandlers,
     ParticipantCalls,
     ParticipantState,
+    DeadMaster,
     NativeEndpoint,
     RpcDispatcher,
     SessionResync,

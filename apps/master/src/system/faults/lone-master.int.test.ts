@@ -1,4 +1,5 @@
-import { FaultRig, ServiceApi } from '@session-service/testing'
+import { CLOSE_CODE } from '@session-service/contract'
+import { FaultRig, postponeEviction, ServiceApi } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 
 jest.setTimeout(120_000)
@@ -28,4 +29,28 @@ it('a leader that alone loses the bus leaves the scheduled jobs to another maste
     expect(alice.received('sessionDisconnected')).toHaveLength(1)
     wire.mode = 'pass'
     await rig.becomes('ready', rig.master(), '/readyz', 200)
+  }))
+
+it('the clients of a master that alone loses the database resume at another master', () =>
+  rig.run('lost database', async ({ figure, mark, since }) => {
+    const { id } = await rig.stack.api.createSession()
+    const { token } = await rig.stack.api.createConnection(id)
+    const alice = await rig.stack.openSocket(token ?? '')
+    const { connectionId, resumeKey } = await alice.join()
+    await postponeEviction(rig.stack.postgres, connectionId)
+    const wire = rig.wire('master1', 'postgres')
+    wire.mode = 'reset'
+    mark()
+    const { code } = await alice.closed
+    figure('the client was sent away after ms', since())
+    expect([code, alice.received('reconnect').length]).toEqual([CLOSE_CODE.goingAway, 1])
+    const again = await rig.stack.openSocket(rig.stack.atMaster(1, token))
+    expect(await again.request('resume', { connectionId, resumeKey })).toMatchObject({ role: 'PUBLISHER' })
+    wire.mode = 'pass'
+    await rig.becomes('ready', rig.master(), '/readyz', 200)
+    const [row] = await rig.stack.postgres.query('SELECT status, evict_at FROM connection WHERE id = $1', [
+      connectionId,
+    ])
+    expect(row).toEqual({ status: 'active', evict_at: null })
+    await again.request('leave', {})
   }))
