@@ -35,6 +35,10 @@ export class MediaNodeEntity {
   @Column({ name: 'is_surge', type: 'boolean', default: false })
   isSurge!: boolean
 
+  /** It has ended because it did not reconnect in time, and not on request. */
+  @Column({ name: 'is_given_up', type: 'boolean', default: false })
+  isGivenUp!: boolean
+
   /** Time of the last change of the status, by the clock of the database. */
   @Column({ name: 'changed_at', type: 'timestamptz', default: () => 'clock_timestamp()' })
   changedAt!: Date

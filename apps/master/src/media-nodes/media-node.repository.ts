@@ -38,6 +38,8 @@ export interface MediaNodeRow {
   statusReason: string | null
   launchDuration: number | null
   isSurge: boolean
+  /** It has ended because it did not reconnect in time, and not on request. */
+  isGivenUp: boolean
 }
 
 /** A room on a boot that no longer exists. */
@@ -70,6 +72,7 @@ const COLUMNS: { [C in keyof Changes]-?: string } = {
   statusReason: 'status_reason',
   launchDuration: 'launch_duration',
   isSurge: 'is_surge',
+  isGivenUp: 'is_given_up',
 }
 const isColumn = (name: string): name is keyof Changes => name in COLUMNS
 
@@ -93,6 +96,7 @@ const ROW = `(extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::floa
     'statusReason',
     'launchDuration',
     'isSurge',
+    'isGivenUp',
   ])}`
 
 /** All rows, with ended nodes until they are deleted, in the order of their launch: `MediaNodeRow`. */

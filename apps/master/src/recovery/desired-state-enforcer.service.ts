@@ -37,7 +37,11 @@ export class DesiredStateEnforcer {
     if (row.status === 'waiting-idle-to-terminate' && isConnected(row)) {
       await this.mediaNodes.notify({ nodeId: row.id }, 'drain', { deadlineMs: null })
     }
-    if (row.status === 'terminated') await this.mediaNodes.notify({ nodeId: row.id }, 'terminate', {})
+    if (row.status === 'terminated') {
+      // The driver replaces the nodes that it starts; others are started again by their supervisor.
+      const givenUp = row.isGivenUp && !this.driver.startsNodes
+      await this.mediaNodes.notify({ nodeId: row.id }, 'terminate', { ...(givenUp && { givenUp }) })
+    }
     if (row.status !== 'terminating') return
     await this.failures.moveSessions(row.id)
     if (isConnected(row)) await this.mediaNodes.notify({ nodeId: row.id }, 'terminate', {})

@@ -43,6 +43,22 @@ describe('a media node that does not reconnect', () => {
     expect(eventsOf('north')).toEqual([...ENTERED, 'nodeCrashed', ...GONE, ...ENTERED])
   })
 
+  it('ends when it is heard again: with an error after the timeout, without one after a removal', async () => {
+    await start({ SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT: '4' })
+    const [north, south] = [await add('north'), await add('south')]
+    for (const node of [north, south]) node.kill('SIGSTOP')
+    try {
+      await untilPosted('south', 'nodeCrashed')
+      expect((await stack.rest('DELETE', '/media-nodes/south')).status).toBe(200)
+      for (const id of ['north', 'south']) await untilPosted(id, 'terminating → terminated')
+    } finally {
+      for (const node of [north, south]) node.kill('SIGCONT')
+    }
+    // The unit of systemd starts a node again after an error only.
+    expect(await Promise.all([north.exited, south.exited])).toEqual([1, 0])
+    for (const id of ['north', 'south']) expect(eventsOf(id)).toEqual([...ENTERED, 'nodeCrashed', ...GONE])
+  })
+
   it('is terminated at once when it was draining', async () => {
     await start()
     await add('base')

@@ -238,7 +238,9 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
   ): Promise<MediaNodeRow | undefined> {
     const found = await this.repository.lock(change, nodeId)
     if (!found || !isUp(found.status) || !isExpected(found)) return undefined
-    return found.status === 'terminating' ? found : this.repository.setStatus(change, found, 'terminating')
+    if (found.status === 'terminating') return found
+    const isGivenUp = found.disconnectedAt !== null && !isLeaving(found.status)
+    return this.repository.setStatus(change, found, 'terminating', { isGivenUp })
   }
 
   /** The reported rooms whose sessions are still placed on the node. */

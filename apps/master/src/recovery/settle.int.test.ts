@@ -76,3 +76,14 @@ it('a lost media node stays terminating while the driver cannot stop it', async 
   expect(await settle(true)).toEqual(['terminating'])
   expect(await statusOf('north')).toBe('terminating')
 })
+
+it.each([
+  ['running', true],
+  ['waiting-idle-to-terminate', false],
+  ['terminating', false],
+] as const)('a lost media node that was %s ends, and counts as given up: %s', async (status, isGivenUp) => {
+  await database.query('UPDATE media_node SET status = $1', [status])
+  lost = { ...lost, status }
+  await settle()
+  expect(await repository.find('north')).toMatchObject({ status: 'terminated', isGivenUp })
+})

@@ -207,8 +207,8 @@ export class CommandsController implements Commands<NodeCommand> {
   }
 
   @Command('terminate')
-  async terminate(): Answer<'terminate'> {
-    this.lifecycle.terminate()
+  async terminate(@Payload() { givenUp }: NodeCommandCall<'terminate'>): Answer<'terminate'> {
+    this.lifecycle.terminate(givenUp)
     return {}
   }
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
 import type { NodeConfig } from '@session-service/config'
+import { ServiceError } from '@session-service/contract'
 import { metrics, OpsService } from '@session-service/server-kit'
 import { MediaService } from '../rooms/media.service.js'
 import { RecordingsService } from '../recordings/recordings.service.js'
@@ -57,7 +58,12 @@ export class LifecycleService implements OnModuleInit, OnModuleDestroy {
     this.#apply({ kind: 'undrain' })
   }
 
-  terminate(): void {
+  /** `isGivenUp`: only because it did not reconnect in time. A node that drains has to end in any case. */
+  terminate(isGivenUp = false): void {
+    if (isGivenUp && this.state.lifecycle.phase === 'running')
+      return this.fail(
+        new ServiceError('UNAVAILABLE', 'the masters gave this media node up: it did not reconnect in time'),
+      )
     this.#apply({ kind: 'terminate' })
   }
 

@@ -237,8 +237,11 @@ export const NODE_COMMANDS = {
   drain: [z.object({ deadlineMs: z.number().int().nonnegative().nullable() }), Nothing, 4_000],
   /** Cancels the drain; fails with CONFLICT when a signal started it. */
   undrain: [Nothing, Nothing, 4_000],
-  /** Shuts the node down gracefully without waiting for its rooms. */
-  terminate: [Nothing, Nothing, 4_000],
+  /**
+   * Shuts the node down gracefully without waiting for its rooms. `givenUp`: only because it did not reconnect in time;
+   * it ends with an error, after which its supervisor starts it again.
+   */
+  terminate: [z.object({ givenUp: z.boolean().optional() }), Nothing, 4_000],
   /** Returns the versions, workers and capabilities of the node. */
   describe: [Nothing, MediaserverInfo, 4_000],
   /** Answers when a file has its first bytes; NO_CAPACITY without a free slot. A repeated command returns the same job. */

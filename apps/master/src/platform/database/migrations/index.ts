@@ -12,6 +12,7 @@ import { RecordingRetention1790000000071 } from './1790000000071-recording-reten
 import { TraceContexts1790000000080 } from './1790000000080-trace-contexts.js'
 import { RecentEvents1790000000090 } from './1790000000090-recent-events.js'
 import { LoggedSequences1790000000091 } from './1790000000091-logged-sequences.js'
+import { GivenUpNodes1790000000092 } from './1790000000092-given-up-nodes.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -29,6 +30,7 @@ export const MIGRATIONS = [
   TraceContexts1790000000080,
   RecentEvents1790000000090,
   LoggedSequences1790000000091,
+  GivenUpNodes1790000000092,
 ] as const
 
 /**
