@@ -9,7 +9,8 @@ describe('the address of a camera', () => {
       { host: 'cam', user: 'ann', password: 'p@ss:w/ord', uri: 'rtsp://cam:8554/a?b=1' },
     ],
     ['rtsp://ann:p@ss@cam/a', { host: 'cam', user: 'ann', password: 'p@ss', uri: 'rtsp://cam/a' }],
-    ['rtsp://cam/a%20b?c=%2F%ff', { uri: 'rtsp://cam/a%20b?c=%2F%ff' }],
+    ['rtsp://cam/a%20b?c=%2F%c3%A9', { uri: 'rtsp://cam/a%20b?c=%2F%c3%A9' }],
+    ['http://cam/a%20b?c=%2F%ff%00', { uri: 'http://cam/a%20b?c=%2F%ff%00' }],
     ['RTSP://10.0.0.5/Main', { scheme: 'rtsp', uri: 'rtsp://10.0.0.5/Main' }],
     ['rtsps://[fe80::1]:322/x', { scheme: 'rtsps', host: 'fe80::1' }],
     ['https://cam.example/stream.m3u8#t=1', { host: 'cam.example', uri: 'https://cam.example/stream.m3u8' }],
@@ -37,6 +38,9 @@ describe('the address of a camera', () => {
     ['rtsp://cam/100%', 'has a path or query that is not percent-encoded correctly'],
     ['http://cam/a%2/b', 'has a path or query that is not percent-encoded correctly'],
     ['rtsp://cam/a?name=%zz', 'has a path or query that is not percent-encoded correctly'],
+    ['rtsp://cam/a%ff', 'has a path or query that is not percent-encoded correctly'],
+    ['rtsps://cam/a?name=%c3', 'has a path or query that is not percent-encoded correctly'],
+    ['rtsp://cam/a?name=%00', 'has a path or query that is not percent-encoded correctly'],
     ['rtsp://ann:%0Astop@cam/1', 'control characters'],
   ])('%s is refused', (text, message) => {
     expect(() => parseCameraUri(text)).toThrow(message)

@@ -18,6 +18,7 @@ const SECRET_IN_PATH = /((?:pass\w*|pwd|token|secret|key)=)[^&;/]*/gi
 
 /** GStreamer rejects the whole address. */
 const WRONG_ESCAPE = /%(?![0-9a-f]{2})/i
+const NUL = /%00/
 
 /** @throws Error that names the part and never contains the password */
 export function parseCameraUri(text: string): CameraUri {
@@ -31,12 +32,23 @@ export function parseCameraUri(text: string): CameraUri {
   url.hash = ''
   if (scheme !== 'file' && url.hostname === '') throw new Error('has no host')
   if (scheme === 'file' && url.hostname !== '') throw new Error('must not have a host')
-  if (WRONG_ESCAPE.test(url.pathname + url.search))
+  const location = url.pathname + url.search
+  if (WRONG_ESCAPE.test(location) || (scheme.startsWith('rtsp') && !isText(location)))
     throw new Error('has a path or query that is not percent-encoded correctly')
   const uri = url.href
   url.search = ''
   const publicUri = url.href.replace(SECRET_IN_PATH, '$1…')
   return { scheme, host: url.hostname.replace(/^\[|\]$/g, ''), user, password, uri, publicUri }
+}
+
+/** GStreamer decodes the addresses of RTSP, and finds no camera at one that is no text. */
+function isText(encoded: string): boolean {
+  try {
+    decodeURIComponent(encoded)
+    return !NUL.test(encoded)
+  } catch {
+    return false
+  }
 }
 
 function credentialsOf({ username, password }: URL): { user: string; password: string } {
