@@ -96,12 +96,16 @@ describe('the client library', () => {
       publisher.detach(element)
       const detached = { videos: publisher.videos.length, transform: element.style.transform, playing }
       await session.publish(publisher, document.body)
-      const again = await session.publish(publisher, document.body).catch((error: unknown) => String(error))
+      const failing = session.publish(publisher, document.body).catch((error: unknown) => String(error))
+      // A preview that the application opens meanwhile is its own.
+      publisher.attach(element)
+      const again = await failing
       const published = document.querySelectorAll('video').length
+      const previewed = publisher.videos.includes(element)
       await publisher.unpublish()
       publisher.attach(document.body)
       const ended = document.querySelectorAll('video').length
-      return { attached, detached, again, published, ended }
+      return { attached, detached, again, published, previewed, ended }
     })
     expect(seen).toEqual({
       attached: { videos: 1, transform: 'scaleX(-1)' },
@@ -109,6 +113,7 @@ describe('the client library', () => {
       again: 'ServiceError: publish: the publisher is already published',
       // That of the application, and that of the first call.
       published: 2,
+      previewed: true,
       ended: 1,
     })
   })

@@ -127,13 +127,14 @@ export class Session extends Emitter<SessionEvents> {
     const participant = this.#require('publish')
     const publisher = source instanceof Publisher ? source : await createPublisher(source)
     const shownBefore = publisher.videos
+    let shown: HTMLVideoElement | undefined
     try {
-      if (target) publisher.attach(target)
+      if (target) shown = publisher.attach(target)
       await participant.publish(publisher)
       return publisher
     } catch (error) {
       if (publisher !== source) publisher.close()
-      for (const element of publisher.videos) if (!shownBefore.includes(element)) publisher.detach(element)
+      if (shown && !shownBefore.includes(shown)) publisher.detach(shown)
       throw error
     }
   }
