@@ -48,16 +48,16 @@ afterAll(async () => {
 let jobs: Jobs
 let scheduler: Scheduler
 let bus: { connected: boolean }
-let ticks: number
+let passed: number
 let close: () => Promise<void>
 beforeEach(async () => {
   const app = await NestFactory.createApplicationContext(JobsModule, { logger: false })
   jobs = app.get(Jobs)
   bus = { connected: true }
-  ticks = 0
+  passed = 0
   const membership = {
     get hasQuorum() {
-      ticks += 1
+      passed += 1
       return true
     },
   } as ClusterMembership
@@ -77,10 +77,10 @@ async function tick(): Promise<void> {
 }
 /** Two ticks at this time: the second one starts when the first one has ended. */
 async function pass(at: number): Promise<void> {
-  const before = ticks
+  const before = passed
   await until('the scheduler has ticked', () => {
     scheduler.receive([], at)
-    return ticks >= before + 2
+    return passed >= before + 2
   })
 }
 const evictions = (): number => jobs.runs.filter((run) => run === 'evict').length
