@@ -7,6 +7,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configurati
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { DrivenNodesService } from '../media-nodes/driven-nodes.service.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import { type FleetNode, NodeFleet } from '../media-nodes/node-fleet.service.js'
 import { NodeLaunchService } from '../media-nodes/node-launch.service.js'
 import { autoscalingEvent } from './autoscaling-event.js'
@@ -61,6 +62,7 @@ export class AutoscalingService implements OnModuleDestroy {
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly fleet: NodeFleet,
     private readonly launches: NodeLaunchService,
     private readonly driven: DrivenNodesService,
@@ -217,8 +219,8 @@ export class AutoscalingService implements OnModuleDestroy {
     const bootId = this.mediaNodes.lastHeartbeat(nodeId)?.bootId
     const request =
       command === 'drain'
-        ? this.mediaNodes.request({ nodeId }, command, { deadlineMs: null })
-        : this.mediaNodes.request({ nodeId }, command, {})
+        ? this.nodeCommands.request({ nodeId }, command, { deadlineMs: null })
+        : this.nodeCommands.request({ nodeId }, command, {})
     const completed = request.catch((error: unknown) => {
       if (command === 'undrain' && bootId !== undefined) this.#notWakeable.add(bootId)
       this.#logger.warn({ err: error }, `sending ${command} to media node ${nodeId} failed`)

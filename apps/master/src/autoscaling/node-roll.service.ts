@@ -4,6 +4,7 @@ import { Job, type JobRun } from '../platform/jobs/job.js'
 import { DrivenNodesService } from '../media-nodes/driven-nodes.service.js'
 import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/driver/node-driver.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import { type FleetChange, type FleetNode, NodeFleet } from '../media-nodes/node-fleet.service.js'
 import { NodeLaunchService } from '../media-nodes/node-launch.service.js'
 import { LaunchBackoff } from './launch-backoff.js'
@@ -21,6 +22,7 @@ export class NodeRollService implements OnModuleDestroy {
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly driven: DrivenNodesService,
     private readonly fleet: NodeFleet,
     private readonly launches: NodeLaunchService,
@@ -91,7 +93,7 @@ export class NodeRollService implements OnModuleDestroy {
   /** What remains at the deadline moves to other nodes: a roll ends. */
   #drain(nodeId: string): void {
     const deadlineMs = this.driven.of(nodeId)?.drainMs ?? null
-    this.#track(this.mediaNodes.notify({ nodeId }, 'drain', { deadlineMs }))
+    this.#track(this.nodeCommands.notify({ nodeId }, 'drain', { deadlineMs }))
   }
 
   #start(node: NodeLaunch): void {

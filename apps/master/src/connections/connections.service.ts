@@ -15,7 +15,7 @@ import { isRecorded } from '../platform/config/edition.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { streamedList } from '../platform/http/streamed-list.js'
 import { FULL_VIEW } from '../platform/http/viewer.js'
-import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { TokensService } from '../tokens/tokens.service.js'
@@ -38,7 +38,7 @@ export class ConnectionsService {
     private readonly departures: DepartureRepository,
     private readonly recorders: RecorderRepository,
     private readonly sessions: SessionsService,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly broadcast: SessionBroadcast,
     private readonly tokens: TokensService,
     private readonly clock: ClusterClock,
@@ -165,7 +165,8 @@ export class ConnectionsService {
   async #notifyRecorders(connectionId: string, { roomId, nodeId, status }: ChangedRights): Promise<void> {
     if (status === 'pending' || nodeId === null) return
     const rights = await this.participants.rights(connectionId)
-    if (rights) await this.mediaNodes.notify({ nodeId }, 'changePeer', { roomId, connectionId, record: rights.record })
+    if (rights)
+      await this.nodeCommands.notify({ nodeId }, 'changePeer', { roomId, connectionId, record: rights.record })
   }
 
   /** Evicts a participant, or invalidates a pending connection. NOT_FOUND names the session or the connection. */
@@ -189,7 +190,7 @@ export class ConnectionsService {
     if (wasHidden) this.broadcast.dismiss(roomId, connectionId, reason)
     else this.broadcast.evict(roomId, connectionId, streamIds, reason)
     if (sessionEnded) await this.sessions.release({ uniqueSessionId: roomId, place, recordingIds })
-    else if (place) await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
+    else if (place) await this.nodeCommands.notify(place, 'leave', { roomId, connectionId })
   }
 
   #view(row: ConnectionRow, { seesSecrets } = FULL_VIEW): ConnectionView {

@@ -7,7 +7,7 @@ import {
   type TransportDirection,
 } from '@session-service/contract'
 import { Injectable, Logger } from '@nestjs/common'
-import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 
 /** The transports of clients by `keyOf`. */
 export type Transports = ReadonlyMap<string, TransportDescription>
@@ -40,7 +40,7 @@ interface Place {
 export class EndpointsService {
   readonly #logger = new Logger(EndpointsService.name)
 
-  constructor(private readonly mediaNodes: MediaNodesService) {}
+  constructor(private readonly nodeCommands: NodeCommands) {}
 
   /** Those of all these sessions, except what nodes do not answer. */
   async transportsOf(places: readonly Place[]): Promise<Transports> {
@@ -56,7 +56,7 @@ export class EndpointsService {
     let after: string | undefined
     try {
       do {
-        const page = await this.mediaNodes.request({ nodeId }, 'describeTransports', { roomIds, after })
+        const page = await this.nodeCommands.request({ nodeId }, 'describeTransports', { roomIds, after })
         found.push(...transportsFrom(page))
         after = page.next
       } while (after !== undefined)

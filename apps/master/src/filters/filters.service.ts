@@ -7,7 +7,7 @@ import {
   type SignallingResult,
 } from '@session-service/contract'
 import { Injectable, Logger } from '@nestjs/common'
-import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { isUncertain, noSuchStream, type PlacedParticipant } from '../streams/streams.service.js'
 import { announceFilter, type StreamRef } from './announce-filter.js'
@@ -39,7 +39,7 @@ export class FiltersService {
   constructor(
     private readonly filters: FilterRepository,
     private readonly events: FilterEventsRepository,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly broadcast: SessionBroadcast,
   ) {}
 
@@ -67,10 +67,10 @@ export class FiltersService {
   async #start({ roomId, place }: PlacedFilterUser, stream: StreamRef, filter: StoredFilter): Promise<void> {
     const { filterId } = filter
     const { streamId } = stream
-    const undo = (): void => void this.mediaNodes.notify(place, 'removeFilter', { roomId, ...stream, filterId })
+    const undo = (): void => void this.nodeCommands.notify(place, 'removeFilter', { roomId, ...stream, filterId })
     try {
       const command = { roomId, ...stream, filter: appliedFilter(filter) }
-      await counted('apply', this.mediaNodes.requestWhileAlive(place, 'applyFilter', command))
+      await counted('apply', this.nodeCommands.requestWhileAlive(place, 'applyFilter', command))
     } catch (error) {
       // A node executes the commands of one connection in order.
       if (isUncertain(error)) undo()
@@ -103,7 +103,7 @@ export class FiltersService {
     const params = checkFilterMethod(type, method, given)
     const command = { roomId: user.roomId, ...filter, method, params }
     try {
-      await counted('execute', this.mediaNodes.request(user.place, 'execFilterMethod', command))
+      await counted('execute', this.nodeCommands.request(user.place, 'execFilterMethod', command))
     } catch (error) {
       // Its report that the filter has ended is on its way.
       throw isMissing(error) ? noSuchFilter(streamId) : error
@@ -117,7 +117,7 @@ export class FiltersService {
   async remove(user: PlacedFilterUser, streamId: string): Promise<void> {
     const { type: _, ...filter } = await this.#working(user, streamId)
     try {
-      await counted('remove', this.mediaNodes.request(user.place, 'removeFilter', { roomId: user.roomId, ...filter }))
+      await counted('remove', this.nodeCommands.request(user.place, 'removeFilter', { roomId: user.roomId, ...filter }))
     } catch (error) {
       if (!isMissing(error)) throw error
     }

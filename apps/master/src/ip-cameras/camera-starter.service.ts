@@ -2,7 +2,7 @@ import { type CameraTracks, ServiceError } from '@session-service/contract'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { CameraConnection } from '../connections/camera.repository.js'
 import { FilterPublication } from '../filters/filter-publication.service.js'
-import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { RoomAttempts } from '../placement/room-attempts.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
@@ -30,7 +30,7 @@ export class CameraStarter {
 
   constructor(
     private readonly attempts: RoomAttempts,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly streams: StreamRepository,
     private readonly filters: FilterPublication,
     private readonly transcriptions: TranscriptionsService,
@@ -70,8 +70,13 @@ export class CameraStarter {
     }
     try {
       return tracks
-        ? await this.mediaNodes.request(place, 'startCamera', { ...params, tracks }, { timeoutMs: RESTART_TIMEOUT_MS })
-        : await this.mediaNodes.requestWhileAlive(place, 'startCamera', params)
+        ? await this.nodeCommands.request(
+            place,
+            'startCamera',
+            { ...params, tracks },
+            { timeoutMs: RESTART_TIMEOUT_MS },
+          )
+        : await this.nodeCommands.requestWhileAlive(place, 'startCamera', params)
     } catch (error) {
       // A node executes the commands of one connection in order.
       if (isUncertain(error)) void this.stop(place, connection)
@@ -81,7 +86,7 @@ export class CameraStarter {
 
   /** Removes the camera from the node. */
   stop(place: RoomPlace, { roomId, connectionId }: Pick<CameraConnection, 'roomId' | 'connectionId'>): Promise<void> {
-    return this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
+    return this.nodeCommands.notify(place, 'leave', { roomId, connectionId })
   }
 
   /**

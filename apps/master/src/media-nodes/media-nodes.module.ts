@@ -5,6 +5,7 @@ import { DrivenNodesService } from './driven-nodes.service.js'
 import { MasterMembership } from './master-membership.js'
 import { MediaNodeRepository } from './media-node.repository.js'
 import { MediaNodesService } from './media-nodes.service.js'
+import { NodeCommands } from './node-commands.js'
 import { NodeFleet } from './node-fleet.service.js'
 import { NodeLaunchService } from './node-launch.service.js'
 
@@ -14,6 +15,7 @@ import { NodeLaunchService } from './node-launch.service.js'
   providers: [
     MediaNodeRepository,
     MediaNodesService,
+    NodeCommands,
     NodeFleet,
     NodeLaunchService,
     DrivenNodesService,
@@ -23,6 +25,7 @@ import { NodeLaunchService } from './node-launch.service.js'
     NodeDriversModule,
     MediaNodeRepository,
     MediaNodesService,
+    NodeCommands,
     NodeFleet,
     NodeLaunchService,
     DrivenNodesService,

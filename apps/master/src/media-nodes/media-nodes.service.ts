@@ -1,24 +1,14 @@
 import {
   type Heartbeat,
   HEARTBEAT_INTERVAL_MS,
-  type NodeCommand,
-  type NodeCommandParams,
-  type NodeCommandResult,
   NODE_SILENT_MS,
   nodeRpc,
-  ServiceError,
   silentMsOf,
   SUBJECT,
 } from '@session-service/contract'
 import { Bus, HeartbeatWatch } from '@session-service/messaging'
-import { metrics, sleep, unlessAborted } from '@session-service/server-kit'
-import {
-  Injectable,
-  Logger,
-  type OnApplicationBootstrap,
-  type OnApplicationShutdown,
-  type OnModuleInit,
-} from '@nestjs/common'
+import { metrics, sleep } from '@session-service/server-kit'
+import { Injectable, type OnApplicationBootstrap, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common'
 import { DiscoveryService } from '@nestjs/core'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { providersWith } from '../platform/discovery/providers-with.js'
@@ -52,12 +42,11 @@ export interface NodeHandler {
 /** Marks a provider as a NodeHandler. */
 export const NodeObserver = DiscoveryService.createDecorator()
 
-/** The directory of media nodes, from heartbeats and rows, and the commands to them. */
+/** The directory of media nodes, from heartbeats and rows. */
 @PeriodicRead()
 @Injectable()
 export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplicationBootstrap, OnApplicationShutdown {
   readonly periodicRead = ALL_NODES
-  readonly #logger = new Logger(MediaNodesService.name)
   readonly #heartbeats: HeartbeatWatch
   #handlers: readonly NodeHandler[] = []
   #known = new Map<string, MediaNodeRow>()
@@ -96,7 +85,9 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   async onApplicationBootstrap(): Promise<void> {
     await this.refresh()
     // One that rests sends heartbeats less often; an older one does not rest, and does not know the command.
-    for (const { id } of this.connected()) void this.request({ nodeId: id }, 'wake', {}).catch(() => undefined)
+    for (const { id } of this.connected()) {
+      void this.bus.request(SUBJECT.nodeCommand(id, 'wake'), nodeRpc('wake'), {}).catch(() => undefined)
+    }
     await sleep(HEARTBEAT_INTERVAL_MS + HEARTBEAT_DELAY_MS)
   }
 
@@ -239,50 +230,6 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
     return this.live().flatMap(({ nodeId, bootId, everyMs }) => {
       const silentMs = since - this.lastHeartbeatAt(nodeId)
       return silentMs < silentMsOf(everyMs) ? [{ nodeId, bootId, at: Math.round(now - silentMs) }] : []
-    })
-  }
-
-  /** Sends a command and waits for its result. Rejects with the node's ServiceError, UNAVAILABLE (node gone) or TIMEOUT. */
-  request<C extends NodeCommand>(
-    { nodeId }: Pick<NodeBoot, 'nodeId'>,
-    command: C,
-    params: NodeCommandParams<C>,
-    options: { timeoutMs?: number } = {},
-  ): Promise<NodeCommandResult<C>> {
-    return this.bus.request(SUBJECT.nodeCommand(nodeId, command), nodeRpc(command), params, options)
-  }
-
-  /**
-   * Like `request`, for commands that take long: rejects with UNAVAILABLE as soon as this boot of the node is lost, and
-   * with the reason of `signal` when that is aborted. The node may execute the command all the same.
-   */
-  async requestWhileAlive<C extends NodeCommand>(
-    boot: NodeBoot,
-    command: C,
-    params: NodeCommandParams<C>,
-    { signal }: { signal?: AbortSignal } = {},
-  ): Promise<NodeCommandResult<C>> {
-    const lost = new AbortController()
-    const watch = setInterval(() => {
-      if (this.isAliveHere(boot) || this.isAlive(boot)) return
-      lost.abort(new ServiceError('UNAVAILABLE', `media node ${boot.nodeId} was lost`))
-    }, HEARTBEAT_INTERVAL_MS)
-    try {
-      const ended = signal ? AbortSignal.any([signal, lost.signal]) : lost.signal
-      return await unlessAborted(this.request(boot, command, params), ended)
-    } finally {
-      clearInterval(watch)
-    }
-  }
-
-  /** Sends a command without a result that the caller needs. A failure is logged; the reconciler repairs its effect. */
-  async notify<C extends NodeCommand>(
-    node: Pick<NodeBoot, 'nodeId'>,
-    command: C,
-    params: NodeCommandParams<C>,
-  ): Promise<void> {
-    await this.request(node, command, params).catch((error: unknown) => {
-      this.#logger.warn(`media node ${node.nodeId} did not complete ${command}: ${String(error)}`)
     })
   }
 

@@ -2,7 +2,7 @@ import type { NodeCommandParams, NodeCommandResult } from '@session-service/cont
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { Participant } from '../connections/connection.records.js'
 import { ParticipantRepository } from '../connections/participant.repository.js'
-import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import type { RoomPlace } from '../media-nodes/room-place.js'
 import { measurementIntervalMs } from '../network-quality/measurement-interval.js'
 import { RoomAttempts } from '../placement/room-attempts.js'
@@ -32,14 +32,16 @@ export class RoomEntry {
     private readonly participants: ParticipantRepository,
     private readonly attempts: RoomAttempts,
     private readonly recovery: SessionRecovery,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly transcriptions: TranscriptionsService,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
   /** Places the session first if it has no node. */
   enter(participant: Participant): Promise<{ media: OpenedTransports; place: RoomPlace }> {
-    return this.#enter(participant, (place, params, options) => this.mediaNodes.request(place, 'join', params, options))
+    return this.#enter(participant, (place, params, options) =>
+      this.nodeCommands.request(place, 'join', params, options),
+    )
   }
 
   /**
@@ -48,7 +50,7 @@ export class RoomEntry {
    */
   enterPerStream(participant: Participant): Promise<{ media: PerStreamMedia; place: RoomPlace }> {
     return this.#enter(participant, (place, params, options) =>
-      this.mediaNodes.request(place, 'joinPerStream', { ...params, mutedVideo: 'forwarded' }, options),
+      this.nodeCommands.request(place, 'joinPerStream', { ...params, mutedVideo: 'forwarded' }, options),
     )
   }
 
@@ -80,7 +82,7 @@ export class RoomEntry {
   /** Repeats a change of `record` that failed because the participant was not on the node yet. */
   async #correctRecord({ roomId, connectionId }: Participant, place: RoomPlace, sent: boolean): Promise<void> {
     const record = (await this.participants.rights(connectionId))?.record ?? sent
-    if (record !== sent) await this.mediaNodes.notify(place, 'changePeer', { roomId, connectionId, record })
+    if (record !== sent) await this.nodeCommands.notify(place, 'changePeer', { roomId, connectionId, record })
   }
 
   /** Does not delay the join; the reconciliation repeats it after a failure. */
@@ -92,7 +94,7 @@ export class RoomEntry {
 
   /** Moves a session with other participants away from the node that refuses it, unless the node has their media. */
   async #moveRefusedSession(roomId: string, place: RoomPlace): Promise<void> {
-    const { rooms } = await this.mediaNodes.request(place, 'inventory', {})
+    const { rooms } = await this.nodeCommands.request(place, 'inventory', {})
     if (rooms.some((room) => room.roomId === roomId && room.epoch === place.epoch)) return
     await this.recovery.mediaLost([{ roomId, place }], { reason: 'mediaServerDisconnect' })
   }

@@ -3,6 +3,7 @@ import { Job, type JobRun } from '../platform/jobs/job.js'
 import { NODE_DRIVER, type NodeDriver } from '../media-nodes/driver/node-driver.js'
 import { ENDED_NODES, MediaNodeRepository, type MediaNodeRow } from '../media-nodes/media-node.repository.js'
 import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import { NodeFailureHandler } from './node-failure-handler.service.js'
 
 const FORGET_EVERY_MS = 10_000
@@ -26,6 +27,7 @@ export class DesiredStateEnforcer {
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly repository: MediaNodeRepository,
     private readonly failures: NodeFailureHandler,
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
@@ -35,16 +37,16 @@ export class DesiredStateEnforcer {
   async enforce(row: MediaNodeRow): Promise<void> {
     this.#sentAt.set(row.id, performance.now())
     if (row.status === 'waiting-idle-to-terminate' && isConnected(row)) {
-      await this.mediaNodes.notify({ nodeId: row.id }, 'drain', { deadlineMs: null })
+      await this.nodeCommands.notify({ nodeId: row.id }, 'drain', { deadlineMs: null })
     }
     if (row.status === 'terminated') {
       // The driver replaces the nodes that it starts; others are started again by their supervisor.
       const givenUp = row.isGivenUp && !this.driver.startsNodes
-      await this.mediaNodes.notify({ nodeId: row.id }, 'terminate', { ...(givenUp && { givenUp }) })
+      await this.nodeCommands.notify({ nodeId: row.id }, 'terminate', { ...(givenUp && { givenUp }) })
     }
     if (row.status !== 'terminating') return
     await this.failures.moveSessions(row.id)
-    if (isConnected(row)) await this.mediaNodes.notify({ nodeId: row.id }, 'terminate', {})
+    if (isConnected(row)) await this.nodeCommands.notify({ nodeId: row.id }, 'terminate', {})
     else await this.failures.settle(row)
   }
 

@@ -7,6 +7,7 @@ import { PresenceRepository } from '../connections/presence.repository.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { StreamsService } from '../streams/streams.service.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import { isResting } from '../media-nodes/node-state.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
 import { TranscriptionsService } from '../speech-to-text/transcriptions.service.js'
@@ -33,6 +34,7 @@ export class NodeReconciler {
     private readonly presence: PresenceRepository,
     private readonly streams: StreamsService,
     private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly transcriptions: TranscriptionsService,
     private readonly cameras: CameraRestarts,
     private readonly failures: NodeFailureHandler,
@@ -58,10 +60,10 @@ export class NodeReconciler {
 
   /** Rejects when the node does not answer with its inventory. */
   async reconcileNode(node: NodeBoot): Promise<void> {
-    const { bootId, rooms, transcriptions } = await this.mediaNodes.request(node, 'inventory', {})
+    const { bootId, rooms, transcriptions } = await this.nodeCommands.request(node, 'inventory', {})
     const stray = await this.sessions.strayRooms({ nodeId: node.nodeId, bootId }, rooms)
     this.#repairs.inc({ kind: 'room' }, stray.length)
-    await Promise.all(stray.map(({ roomId, epoch }) => this.mediaNodes.notify(node, 'closeRoom', { roomId, epoch })))
+    await Promise.all(stray.map(({ roomId, epoch }) => this.nodeCommands.notify(node, 'closeRoom', { roomId, epoch })))
     const strayIds = new Set(idsOf(stray))
     const kept = rooms.filter(({ roomId }) => !strayIds.has(roomId))
     const gone = new Set(await this.presence.gone(kept.flatMap(({ connectionIds }) => connectionIds)))
@@ -69,7 +71,7 @@ export class NodeReconciler {
       for (const connectionId of connectionIds) {
         if (!gone.has(connectionId)) continue
         this.#repairs.inc({ kind: 'participant' })
-        await this.mediaNodes.notify(node, 'leave', { roomId, connectionId })
+        await this.nodeCommands.notify(node, 'leave', { roomId, connectionId })
       }
     }
     await this.#endStrayStreams(node, kept)

@@ -15,6 +15,7 @@ import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { Job, type JobRun } from '../platform/jobs/job.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
 import { CreationTimes } from './creation-times.js'
 import { noSuchSession } from './no-such-session.js'
@@ -47,6 +48,7 @@ export class SessionsService {
     private readonly deletions: SessionDeletionRepository,
     private readonly media: SessionMediaRepository,
     private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly broadcast: SessionBroadcast,
     private readonly endHooks: SessionEndHooks,
     private readonly clock: ClusterClock,
@@ -131,7 +133,7 @@ export class SessionsService {
     recordingIds,
   }: Pick<ClosedSession, 'uniqueSessionId' | 'place' | 'recordingIds'>): Promise<void> {
     await this.endHooks.stopped(recordingIds)
-    if (place) await this.mediaNodes.notify(place, 'closeRoom', { roomId: uniqueSessionId, epoch: place.epoch })
+    if (place) await this.nodeCommands.notify(place, 'closeRoom', { roomId: uniqueSessionId, epoch: place.epoch })
   }
 
   placedOn(nodeId: string, boots?: BootFilter): Promise<PlacedRoom[]> {

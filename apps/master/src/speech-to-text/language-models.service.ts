@@ -2,6 +2,7 @@ import { describeIssues, LanguageModelBody, type MediaNodeStatus, ServiceError }
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { counted } from './speech-metrics.js'
@@ -20,6 +21,7 @@ export class LanguageModels implements OnModuleDestroy {
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     metrics.sampled(
@@ -38,14 +40,14 @@ export class LanguageModels implements OnModuleDestroy {
     const { engine } = speechSettings(this.config)
     const { lang, node } = this.#target(body)
     const { signal } = this.#stopping
-    await counted('load', this.mediaNodes.requestWhileAlive(node, 'loadLanguageModel', { lang, engine }, { signal }))
+    await counted('load', this.nodeCommands.requestWhileAlive(node, 'loadLanguageModel', { lang, engine }, { signal }))
   }
 
   async unload(body: unknown): Promise<void> {
     speechSettings(this.config)
     const { lang, node } = this.#target(body)
     const { signal } = this.#stopping
-    await counted('unload', this.mediaNodes.requestWhileAlive(node, 'unloadLanguageModel', { lang }, { signal }))
+    await counted('unload', this.nodeCommands.requestWhileAlive(node, 'unloadLanguageModel', { lang }, { signal }))
   }
 
   #target(body: unknown): { lang: string; node: NodeBoot } {

@@ -1,7 +1,7 @@
 import { ServiceError, type SignallingCall } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { ParticipantRepository } from '../connections/participant.repository.js'
-import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
 import { isUncertain, type PlacedParticipant } from '../streams/streams.service.js'
 import { counted } from './speech-metrics.js'
@@ -11,7 +11,7 @@ import { speechSettings } from './speech-settings.js'
 @Injectable()
 export class SpeechToTextService {
   constructor(
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly participants: ParticipantRepository,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
@@ -31,18 +31,18 @@ export class SpeechToTextService {
     try {
       await counted(
         'subscribe',
-        this.mediaNodes.requestWhileAlive(place, 'subscribeToSpeechToText', { ...subscription, lang, settings }),
+        this.nodeCommands.requestWhileAlive(place, 'subscribeToSpeechToText', { ...subscription, lang, settings }),
       )
     } catch (error) {
       if (isUncertain(error) && mayUndo())
-        void this.mediaNodes.notify(place, 'unsubscribeFromSpeechToText', subscription)
+        void this.nodeCommands.notify(place, 'unsubscribeFromSpeechToText', subscription)
       throw await this.#subscriptionError(participant, publisherId, error)
     }
   }
 
   async unsubscribe({ roomId, connectionId, place }: PlacedParticipant, publisherId: string): Promise<void> {
     speechSettings(this.config)
-    await this.mediaNodes.request(place, 'unsubscribeFromSpeechToText', { roomId, connectionId, publisherId })
+    await this.nodeCommands.request(place, 'unsubscribeFromSpeechToText', { roomId, connectionId, publisherId })
   }
 
   /** A node does not know participants whose media is being moved: the database decides whether there is a publisher. */

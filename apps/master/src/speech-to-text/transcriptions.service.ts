@@ -7,7 +7,7 @@ import {
   type TranscriptionView,
 } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
-import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import type { NodeBoot, RoomPlace } from '../media-nodes/room-place.js'
 import { RoomPlacement } from '../placement/room-placement.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
@@ -35,7 +35,7 @@ export class TranscriptionsService {
     private readonly transcriptions: SessionTranscriptionRepository,
     private readonly sessions: SessionsService,
     private readonly placement: RoomPlacement,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
@@ -84,7 +84,7 @@ export class TranscriptionsService {
     }
     const { roomId } = changed
     const place = await this.placement.current(roomId)
-    if (place) await this.mediaNodes.notify(place, 'stopTranscription', { roomId, epoch: place.epoch })
+    if (place) await this.nodeCommands.notify(place, 'stopTranscription', { roomId, epoch: place.epoch })
   }
 
   /** Starts the transcription after a participant has entered the room: the node may have opened it just now. */
@@ -96,7 +96,7 @@ export class TranscriptionsService {
     await this.#notifyStart(place, held, lang)
     // The command of a request that changed the language meanwhile may have reached the node before this one.
     const current = await this.#langOf(roomId)
-    if (current === undefined) await this.mediaNodes.notify(place, 'stopTranscription', held)
+    if (current === undefined) await this.nodeCommands.notify(place, 'stopTranscription', held)
     else if (current !== lang) await this.#notifyStart(place, held, current)
   }
 
@@ -112,7 +112,7 @@ export class TranscriptionsService {
       if (running.get(roomId) === lang) continue
       // Starting waits for the model, which must not delay the reconciliation.
       if (lang !== undefined) void this.#notifyStart(node, { roomId, epoch }, lang)
-      else await this.mediaNodes.notify(node, 'stopTranscription', { roomId, epoch })
+      else await this.nodeCommands.notify(node, 'stopTranscription', { roomId, epoch })
     }
   }
 
@@ -123,11 +123,15 @@ export class TranscriptionsService {
   #startOn(place: RoomPlace, roomId: string, lang: string): Promise<unknown> {
     const settings = speechSettings(this.config)
     const { epoch } = place
-    return this.mediaNodes.requestWhileAlive(place, 'startTranscription', { roomId, epoch, lang, settings })
+    return this.nodeCommands.requestWhileAlive(place, 'startTranscription', { roomId, epoch, lang, settings })
   }
 
   #notifyStart(node: Pick<NodeBoot, 'nodeId'>, held: HeldRoom, lang: string): Promise<void> {
-    return this.mediaNodes.notify(node, 'startTranscription', { ...held, lang, settings: speechSettings(this.config) })
+    return this.nodeCommands.notify(node, 'startTranscription', {
+      ...held,
+      lang,
+      settings: speechSettings(this.config),
+    })
   }
 }
 

@@ -15,7 +15,7 @@ import {
 } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
-import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../media-nodes/node-commands.js'
 import type { NodeBoot, RoomPlace } from '../media-nodes/room-place.js'
 import { RoomPlacement } from '../placement/room-placement.js'
 import { SessionsService } from '../sessions/sessions.service.js'
@@ -72,7 +72,7 @@ export class StreamsService {
     private readonly subscriptions: SubscriptionRepository,
     private readonly sessions: SessionsService,
     private readonly placement: RoomPlacement,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly broadcast: SessionBroadcast,
     private readonly clock: ClusterClock,
   ) {}
@@ -86,7 +86,7 @@ export class StreamsService {
     const mediaOptions = { ...mediaOptionsOf(call), ...(filter && { filter: filter.view }) }
     const streamId = streamIdOf(call.streamId, streamKindOf(mediaOptions), connectionId)
     const { tracks, audioActive, videoActive, dtlsParameters } = call
-    const request = this.mediaNodes.request(place, 'publish', {
+    const request = this.nodeCommands.request(place, 'publish', {
       roomId,
       connectionId,
       streamId,
@@ -98,7 +98,7 @@ export class StreamsService {
       ...(filter && { filter: filter.applied }),
     })
     const { transport } = await this.#undoIfUncertain(request, () =>
-      this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId }),
+      this.nodeCommands.notify(place, 'unpublish', { roomId, connectionId, streamId }),
     )
     const createdAt = this.clock.now()
     const returned = call.streamId !== undefined && !filter?.isNew
@@ -106,7 +106,7 @@ export class StreamsService {
       const media = { mediaOptions, mediaEpoch: place.epoch, maxStreams }
       await this.streams.insert({ id: streamId, sessionId, connectionId, createdAt, ...media })
     } catch (error) {
-      await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId })
+      await this.nodeCommands.notify(place, 'unpublish', { roomId, connectionId, streamId })
       throw error
     }
     const params = { streamId, connectionId, createdAt, mediaOptions, ...(returned && { returned }) }
@@ -122,7 +122,7 @@ export class StreamsService {
     const known = await this.streams.find(sessionId, streamId)
     if (known?.connectionId !== connectionId) throw noSuchStream(streamId)
     const media = { roomId, connectionId, streamId, tracks, dtlsParameters }
-    return this.mediaNodes.request(place, 'replaceMedia', media)
+    return this.nodeCommands.request(place, 'replaceMedia', media)
   }
 
   /** @param keepFilter for the next publication with this id */
@@ -137,10 +137,10 @@ export class StreamsService {
     const mayBeAwaited = stream !== undefined || place.epoch > 1
     if (mayBeAwaited) {
       this.#announceEnd(roomId, { streamId, connectionId }, 'unpublish', [connectionId])
-      await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId, streamId })
+      await this.nodeCommands.notify(place, 'unpublish', { roomId, connectionId, streamId })
     } else {
       // A publication without an answer has no row either: the node knows whether it exists.
-      await this.mediaNodes.request(place, 'unpublish', { roomId, connectionId, streamId })
+      await this.nodeCommands.request(place, 'unpublish', { roomId, connectionId, streamId })
     }
   }
 
@@ -154,7 +154,7 @@ export class StreamsService {
     if (!stream) throw await this.#undeletable(participant.sessionId, streamId)
     const { roomId, place } = participant
     this.#announceEnd(roomId, stream, reason, [])
-    await this.mediaNodes.notify(place, 'unpublish', { roomId, connectionId: stream.connectionId, streamId })
+    await this.nodeCommands.notify(place, 'unpublish', { roomId, connectionId: stream.connectionId, streamId })
   }
 
   /**
@@ -164,7 +164,7 @@ export class StreamsService {
   async endStray(node: NodeBoot, roomId: string, streamId: string): Promise<void> {
     const connectionId = publisherOf(streamId)
     this.#announceEnd(roomId, { streamId, connectionId }, 'mediaServerDisconnect', [])
-    await this.mediaNodes.notify(node, 'unpublish', { roomId, connectionId, streamId })
+    await this.nodeCommands.notify(node, 'unpublish', { roomId, connectionId, streamId })
   }
 
   async #undeletable(sessionId: string, streamId: string): Promise<ServiceError> {
@@ -194,7 +194,7 @@ export class StreamsService {
     const { audioActive, videoActive } = changes
     if (audioActive !== undefined || videoActive !== undefined || layerKbps !== undefined) {
       const change = { audioActive, videoActive, layerKbps }
-      await this.mediaNodes.request(place, 'changeStream', { roomId, connectionId, streamId, ...change })
+      await this.nodeCommands.request(place, 'changeStream', { roomId, connectionId, streamId, ...change })
     }
     if (Object.keys(changes).length === 0) return
     if (!(await this.streams.change(streamId, connectionId, changes))) throw noSuchStream(streamId)
@@ -212,9 +212,9 @@ export class StreamsService {
   ): Promise<SignallingResult<'subscribe'> & OwnTransport> {
     const { roomId, connectionId, place } = participant
     const { streamId, rtpCapabilities, replace = false, paused = false } = call
-    const undo = (): Promise<void> => this.mediaNodes.notify(place, 'unsubscribe', { roomId, connectionId, streamId })
+    const undo = (): Promise<void> => this.nodeCommands.notify(place, 'unsubscribe', { roomId, connectionId, streamId })
     const subscription = { roomId, connectionId, streamId, rtpCapabilities, replace, paused }
-    const request = this.mediaNodes.request(place, 'subscribe', subscription)
+    const request = this.nodeCommands.request(place, 'subscribe', subscription)
     // A client that replaces a subscription keeps it, and tries again.
     const { tracks, transport } = await (replace ? request : this.#undoIfUncertain(request, undo))
     const createdAt = this.clock.now()
@@ -230,9 +230,9 @@ export class StreamsService {
   async unsubscribe({ roomId, connectionId, place }: PlacedParticipant, streamId: string): Promise<void> {
     const subscription = { roomId, connectionId, streamId }
     const hadRow = await this.subscriptions.delete(connectionId, streamId)
-    if (hadRow) await this.mediaNodes.notify(place, 'unsubscribe', subscription)
+    if (hadRow) await this.nodeCommands.notify(place, 'unsubscribe', subscription)
     // The node may have one whose answer was lost; otherwise it answers NOT_FOUND.
-    else await this.mediaNodes.request(place, 'unsubscribe', subscription)
+    else await this.nodeCommands.request(place, 'unsubscribe', subscription)
   }
 
   /** Undoes a command without an answer: a node executes the commands of one connection in order. */

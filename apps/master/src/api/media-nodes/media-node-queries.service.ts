@@ -14,6 +14,7 @@ import { isLeaving } from '../../media-nodes/media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow } from '../../media-nodes/media-node.repository.js'
 import { mediaNodeView } from './media-node.view.js'
 import { isConnected, MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../../media-nodes/node-commands.js'
 import { hasSpeechToText } from '../../speech-to-text/speech-settings.js'
 
 /** A node that does not describe itself within this time, ms, is shown without that. */
@@ -44,6 +45,7 @@ export const isShown = ({ status }: MediaNodeRow): boolean => status !== 'termin
 export class MediaNodeQueries {
   constructor(
     private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly repository: MediaNodeRepository,
     private readonly sessions: SessionQueries,
     private readonly clock: ClusterClock,
@@ -106,7 +108,7 @@ export class MediaNodeQueries {
 
   async #describe(row: MediaNodeRow): Promise<MediaserverInfo | undefined> {
     if (!isConnected(row)) return undefined
-    return this.mediaNodes
+    return this.nodeCommands
       .request({ nodeId: row.id }, 'describe', {}, { timeoutMs: DESCRIBE_MS })
       .catch(() => undefined)
   }

@@ -9,6 +9,7 @@ import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { mayBeRequested } from '../../media-nodes/media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from '../../media-nodes/media-node.repository.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../../media-nodes/node-commands.js'
 import { isShown, MediaNodeQueries, noSuchNode } from './media-node-queries.service.js'
 import { DesiredStateEnforcer } from '../../recovery/desired-state-enforcer.service.js'
 
@@ -23,6 +24,7 @@ export class RemoveMediaNode implements OnModuleDestroy {
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly repository: MediaNodeRepository,
     private readonly enforcer: DesiredStateEnforcer,
     private readonly queries: MediaNodeQueries,
@@ -41,7 +43,7 @@ export class RemoveMediaNode implements OnModuleDestroy {
     if (before.status === status) return undefined
     this.#requireChangeable(before.status, status)
     // The node first: it rejects this when it is terminating already.
-    if (status === 'running') await this.mediaNodes.request({ nodeId: id }, 'undrain', {})
+    if (status === 'running') await this.nodeCommands.request({ nodeId: id }, 'undrain', {})
     const row = await this.repository.change(async (change) => {
       const locked = await this.#locked(change, id)
       if (locked.status === status) return locked

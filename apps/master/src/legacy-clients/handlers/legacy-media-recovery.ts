@@ -1,7 +1,7 @@
 import { CLOSE_CODE, type ErrorCode, ServiceError } from '@session-service/contract'
 import { sleep } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
-import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../../media-nodes/node-commands.js'
 import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { MediaRpcHandlers } from '../../signalling/rpc-handlers/media.rpc-handlers.js'
 import type { ClientSocket, JoinedParticipant } from '../../signalling/sockets/client-socket.js'
@@ -37,7 +37,7 @@ export class LegacyMediaRecovery {
     private readonly media: LegacyMedia,
     private readonly captions: LegacyCaptions,
     private readonly mediaHandlers: MediaRpcHandlers,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly snapshots: SessionSnapshots,
   ) {}
 
@@ -59,7 +59,7 @@ export class LegacyMediaRecovery {
     if (!place) return false
     try {
       const params = { roomId, connectionId }
-      await this.mediaNodes.request(place, 'reportSendLimits', params, { timeoutMs: PROBE_TIMEOUT_MS })
+      await this.nodeCommands.request(place, 'reportSendLimits', params, { timeoutMs: PROBE_TIMEOUT_MS })
       return false
     } catch (error) {
       return error instanceof ServiceError && error.code === 'NOT_FOUND' && error.subject === 'connection'

@@ -7,7 +7,7 @@ import {
 } from '@session-service/contract'
 import { sleep } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
-import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../../media-nodes/node-commands.js'
 import { ParticipantCalls } from '../../signalling/rpc-handlers/participant-calls.js'
 import { requirePlace } from '../../signalling/rpc-handlers/participant-checks.js'
 import type { JoinedParticipant } from '../../signalling/sockets/client-socket.js'
@@ -41,7 +41,7 @@ export class LegacyMedia {
   constructor(
     private readonly calls: ParticipantCalls,
     private readonly streams: StreamsService,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
   ) {}
 
   readonly #handlers: { [M in LegacyMediaMethod]: Handler<M> } = {
@@ -135,7 +135,7 @@ export class LegacyMedia {
   #connect(participant: JoinedParticipant, streamId: string, dtlsParameters: DtlsParameters): Promise<object> {
     const { roomId, connectionId } = participant
     const params = { roomId, connectionId, streamId, direction: 'recv' as const, dtlsParameters }
-    return this.mediaNodes.request(requirePlace(participant), 'connectTransport', params)
+    return this.nodeCommands.request(requirePlace(participant), 'connectTransport', params)
   }
 
   async #reconnect(

@@ -2,6 +2,7 @@ import type { RecordingEnded, RecordingStopReason, RunningJob } from '@session-s
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import { Job, type JobRun } from '../../platform/jobs/job.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../../media-nodes/node-commands.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
 import type { PartSnapshot } from '../repository/recording-snapshot.js'
 import { nextStep, type Step } from './next-step.js'
@@ -60,6 +61,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     private readonly finalizer: RecordingFinalizer,
     private readonly store: RecordingStore,
     private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly sessions: SessionsService,
   ) {}
 
@@ -93,7 +95,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
       const { recordingId, part } = job
       const discard = isRecorded(job)
       if ((discard ? existing : expected).has(part)) continue
-      await this.mediaNodes.notify({ nodeId }, 'stopRecording', { recordingId, part, ...(discard && { discard }) })
+      await this.nodeCommands.notify({ nodeId }, 'stopRecording', { recordingId, part, ...(discard && { discard }) })
     }
   }
 
@@ -213,7 +215,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     const now = performance.now()
     if (now - (this.#stopRequestedAt.get(part) ?? -Infinity) < REPEAT_STOP_MS) return
     this.#stopRequestedAt.set(part, now)
-    await this.mediaNodes.notify({ nodeId }, 'stopRecording', { recordingId, part })
+    await this.nodeCommands.notify({ nodeId }, 'stopRecording', { recordingId, part })
   }
 
   async #abandon(recordingId: string, parts: readonly PartSnapshot[]): Promise<void> {

@@ -11,7 +11,7 @@ import { NotSentError } from '@session-service/messaging'
 import { Inject, Injectable, InternalServerErrorException, Logger } from '@nestjs/common'
 import { messageOf } from '@session-service/server-kit'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
-import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../../media-nodes/node-commands.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { isPaid } from '../../platform/config/edition.js'
 import { noSuchSession } from '../../sessions/no-such-session.js'
@@ -36,7 +36,7 @@ export class RecordingStarter {
     private readonly parts: RecordingParts,
     private readonly store: RecordingStore,
     private readonly layouts: LayoutsService,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly sessions: SessionsService,
     private readonly broadcast: SessionBroadcast,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -98,14 +98,14 @@ export class RecordingStarter {
     this.#logger.warn({ recordingId: id, part }, `starting the recording failed: ${reason}`)
     try {
       await this.transitions.failStart(id, part, reason)
-      await this.mediaNodes.notify(place, 'stopRecording', { recordingId: id, part })
+      await this.nodeCommands.notify(place, 'stopRecording', { recordingId: id, part })
       // Also when the recording ended with its session and another one has its id.
       if (!(await this.parts.exists(part))) await this.store.removePart(recording, part)
       // The session may have been kept for this recording alone.
       await this.sessions.closeEmpty(recording.uniqueSessionId, 'lastParticipantLeft')
     } catch (error) {
       this.#logger.warn({ err: error, recordingId: id }, 'cleaning up a failed start failed, will retry')
-      await this.mediaNodes.notify(place, 'stopRecording', { recordingId: id, part })
+      await this.nodeCommands.notify(place, 'stopRecording', { recordingId: id, part })
     }
   }
 
@@ -125,7 +125,7 @@ export class RecordingStarter {
       }
       this.#logger.warn({ err: error, recordingId: recording.id, part }, 'continuing the recording failed')
       await this.transitions.endPart({ recordingId: recording.id, part, files: [], failure: messageOf(error) })
-      await this.mediaNodes.notify(next.place, 'stopRecording', { recordingId: recording.id, part })
+      await this.nodeCommands.notify(next.place, 'stopRecording', { recordingId: recording.id, part })
       return false
     }
   }
@@ -147,7 +147,7 @@ export class RecordingStarter {
       output: await this.#output(recording),
       delivery: await this.store.delivery(recording, part),
     }
-    return (await this.mediaNodes.request(place, 'startRecording', job)).startedAt
+    return (await this.nodeCommands.request(place, 'startRecording', job)).startedAt
   }
 
   async #output({ sessionId, properties }: RecordingRow): Promise<RecordingJob['output']> {

@@ -2,7 +2,7 @@ import { ServiceError, type SignallingCall, type SignallingResult, SIGNALLING_WI
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { Participant } from '../../connections/connection.records.js'
 import { ConnectionsService } from '../../connections/connections.service.js'
-import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../../media-nodes/node-commands.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { Arrivals } from '../../participation/arrivals.js'
 import { resolveLimits } from '../../participation/bandwidth.js'
@@ -42,7 +42,7 @@ export class JoinRpcHandlers {
     private readonly connections: ConnectionsService,
     private readonly state: ParticipantState,
     private readonly recentSignals: RecentSignals,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly sockets: SocketRegistry,
     private readonly broadcast: SessionBroadcast,
     private readonly clock: ClusterClock,
@@ -109,7 +109,7 @@ export class JoinRpcHandlers {
       socket.forgetHeld()
       socket.participant = undefined
       this.sockets.detach(roomId, connectionId, socket)
-      if (opened) await this.mediaNodes.notify(opened, 'leave', { roomId, connectionId })
+      if (opened) await this.nodeCommands.notify(opened, 'leave', { roomId, connectionId })
       if (!isOver) await this.joins.rollback(participant)
       throw error
     }

@@ -16,7 +16,7 @@ import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { FilterPublication } from '../../filters/filter-publication.service.js'
 import { FiltersService } from '../../filters/filters.service.js'
 import { iceServersFor } from '../ice/ice-servers.js'
-import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../../media-nodes/node-commands.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { SpeechToTextService } from '../../speech-to-text/speech-to-text.service.js'
 import { StreamsService } from '../../streams/streams.service.js'
@@ -69,7 +69,7 @@ export class MediaRpcHandlers {
     private readonly filters: FiltersService,
     private readonly filterPublication: FilterPublication,
     private readonly speechToText: SpeechToTextService,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
     private readonly sockets: SocketRegistry,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -77,13 +77,13 @@ export class MediaRpcHandlers {
 
   readonly #handlers: { [M in MediaMethod]: Handler<M> } = {
     connectTransport: ({ place, roomId, connectionId }, call) =>
-      this.mediaNodes.request(place, 'connectTransport', { roomId, connectionId, ...call }),
+      this.nodeCommands.request(place, 'connectTransport', { roomId, connectionId, ...call }),
     restartIce: async ({ place, roomId, connectionId, iceServers }, call) => ({
-      ...(await this.mediaNodes.request(place, 'restartIce', { roomId, connectionId, ...call })),
+      ...(await this.nodeCommands.request(place, 'restartIce', { roomId, connectionId, ...call })),
       iceServers: iceServersFor(iceServers, this.config, this.clock.now()),
     }),
     changeSubscription: ({ place, roomId, connectionId }, call) =>
-      this.mediaNodes.request(place, 'changeSubscription', { roomId, connectionId, ...call }),
+      this.nodeCommands.request(place, 'changeSubscription', { roomId, connectionId, ...call }),
     publish: async (participant, call) => {
       const published = await this.filterPublication.publish(participant, call)
       if (participant.recordingMode === 'ALWAYS') void this.recordings.startAutomatically(participant.sessionId)
@@ -190,7 +190,7 @@ export class MediaRpcHandlers {
     if (former) await this.streams.endMediaOf({ sessionId, roomId, connectionId })
     const { media, place } = await open()
     if (!(await this.participants.rights(connectionId))) {
-      await this.mediaNodes.notify(place, 'leave', { roomId, connectionId })
+      await this.nodeCommands.notify(place, 'leave', { roomId, connectionId })
       throw connectionEnded()
     }
     if (this.sockets.isMediaLost(roomId, place.epoch)) throw mediaMoving()

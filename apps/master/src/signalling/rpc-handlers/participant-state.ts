@@ -1,7 +1,7 @@
 import type { SessionSnapshot } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { ParticipantRepository } from '../../connections/participant.repository.js'
-import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
+import { NodeCommands } from '../../media-nodes/node-commands.js'
 import type { JoinedParticipant } from '../sockets/client-socket.js'
 
 /** Applies a loss of the media that this master missed; the client sees it in the snapshot. */
@@ -14,7 +14,7 @@ export function syncEpoch(participant: JoinedParticipant, { mediaEpoch }: Sessio
 export class ParticipantState {
   constructor(
     private readonly participants: ParticipantRepository,
-    private readonly mediaNodes: MediaNodesService,
+    private readonly nodeCommands: NodeCommands,
   ) {}
 
   /** Reads the rights from the database and returns which of them had changed; undefined: it has been removed. */
@@ -28,6 +28,6 @@ export class ParticipantState {
 
   /** Asks the media node to report the send limits of the participant's streams again. */
   async requestSendLimits({ place, roomId, connectionId }: JoinedParticipant): Promise<void> {
-    if (place) await this.mediaNodes.notify(place, 'reportSendLimits', { roomId, connectionId })
+    if (place) await this.nodeCommands.notify(place, 'reportSendLimits', { roomId, connectionId })
   }
 }
