@@ -7,6 +7,8 @@ const master = 'cluster="main",instance="master:4480"'
 const CLUSTER = { cluster: 'main' }
 const NODE = { cluster: 'main', instance: 'node:4481' }
 const MASTER = { cluster: 'main', instance: 'master:4480' }
+const second = 'cluster="second",instance="master2:4480"'
+const up = (program, labels) => `up{job="session-service-${program}",${labels}}`
 const s = (name, labels = master) => `session_service_${name}{${labels}}`
 
 /** A case whose values alone differ: `{ series: [firing, quiet] }`. */
@@ -33,11 +35,24 @@ export const ALERT_CASES = {
   SessionServiceTargetDown: values(
     { job: 'session-service-media-node', ...NODE },
     {
-      [`up{job="session-service-media-node",${node}}`]: ['0x20', '1x20'],
+      [up('media-node', node)]: ['0x20', '1x20'],
       'up{job="another-program",instance="x:1"}': ['0x20', '0x20'],
     },
   ),
-  SessionServiceNoMaster: { labels: {}, fires: {}, quiet: { [s('client_sockets')]: '0x20' } },
+  SessionServiceNoMaster: [
+    { labels: {}, fires: {}, quiet: { [s('client_sockets')]: '0x20' } },
+    // One of two clusters.
+    values(
+      { cluster: 'second' },
+      {
+        [up('master', master)]: ['1x20', '1x20'],
+        [s('client_sockets')]: ['0x20', '0x20'],
+        [up('master', second)]: ['0x20', '1x20'],
+        [up('media-node', 'cluster="second",instance="node2:4481"')]: ['1x20', '1x20'],
+        [s('client_sockets', second)]: ['_x20', '0x20'],
+      },
+    ),
+  ],
   SessionServiceNoLeader: {
     labels: CLUSTER,
     fires: { [s('database_pool_size')]: '16x20' },

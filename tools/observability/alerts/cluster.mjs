@@ -12,12 +12,13 @@ export const CLUSTER_ALERTS = [
   },
   {
     name: 'SessionServiceNoMaster',
-    expr: 'absent(session_service_client_sockets)',
+    // The first part alone would ignore a cluster beside another one with masters.
+    expr: 'absent(session_service_client_sockets) or (count by (cluster) (up{TARGETS}) unless count by (cluster) (session_service_client_sockets))',
     for: '2m',
     severity: 'critical',
     summary: 'No master exports metrics',
     meaning:
-      'No master runs, or Prometheus finds none. Without a master no client can join, and the REST API does not answer. Media of running sessions continues.',
+      'No master runs, or Prometheus finds none. Without a master no client can join, and the REST API does not answer. Media of running sessions continues. Beside other clusters with masters the label `cluster` names the affected one.',
     look: 'The targets in Prometheus, then `GET /readyz` of a master: it names the missing dependency.',
     act: 'Start the masters. When they do not become ready, follow the entries of the database and the bus below.',
   },
