@@ -10,6 +10,7 @@ import { EndpointsService } from './endpoints.service.js'
 import { ParticipantRepository } from './participant.repository.js'
 import { PresenceRepository } from './presence.repository.js'
 import { RecorderRepository } from './recorder.repository.js'
+import { RoleChangeHooks } from './role-change-hooks.js'
 import { ResumeRepository } from './resume.repository.js'
 import { SessionQueries } from './session-queries.js'
 import { TokenReleaseRepository } from './token-release.repository.js'
@@ -33,6 +34,7 @@ import { TokensModule } from '../tokens/tokens.module.js'
     PresenceRepository,
     RecorderRepository,
     ResumeRepository,
+    RoleChangeHooks,
     TokenReleaseRepository,
     ConnectionsService,
     EndpointsService,

@@ -25,7 +25,11 @@ import { type ConnectionRow, connectionView, tokenOf, withoutSecrets } from './c
 import { DepartureRepository } from './departure.repository.js'
 import { ParticipantRepository } from './participant.repository.js'
 import { RecorderRepository } from './recorder.repository.js'
+import { RoleChangeHooks } from './role-change-hooks.js'
 import { tokenView } from './token.view.js'
+
+/** An active one that is no camera: it has a client, and a role. */
+const isParticipant = ({ status, type }: ChangedRights): boolean => status !== 'pending' && type !== 'IPCAM'
 
 const noSuchConnection = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no connection with the id ${id}`, { subject: 'connection' })
@@ -37,6 +41,7 @@ export class ConnectionsService {
     private readonly participants: ParticipantRepository,
     private readonly departures: DepartureRepository,
     private readonly recorders: RecorderRepository,
+    private readonly roleChanges: RoleChangeHooks,
     private readonly sessions: SessionsService,
     private readonly nodeCommands: NodeCommands,
     private readonly broadcast: SessionBroadcast,
@@ -140,14 +145,16 @@ export class ConnectionsService {
       return this.#announceRights(id, changed)
     })
     if (row && changedRights && changes.record !== undefined) await this.#notifyRecorders(id, changedRights)
+    if (row && changedRights && isParticipant(changedRights) && changedRights.role !== changedRights.former.role)
+      await this.roleChanges.roleChanged({ ...changedRights, connectionId: id })
     if (row) return this.#view(row)
     await this.sessions.require(sessionId)
     throw noSuchConnection(id)
   }
 
   async #announceRights(connectionId: string, changed: ChangedRights): Promise<void> {
-    const { roomId, role, record, status, former } = changed
-    if (status === 'pending' || changed.type === 'IPCAM' || (role === former.role && record === former.record)) return
+    const { roomId, role, record, former } = changed
+    if (!isParticipant(changed) || (role === former.role && record === former.record)) return
     this.broadcast.rights(roomId, connectionId, role, record)
     for (const changedProperty of ['role', 'record'] as const) {
       const newValue = changed[changedProperty]

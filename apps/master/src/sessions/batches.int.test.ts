@@ -154,7 +154,7 @@ it('two uses of a custom id have different unique ids also while the clock stand
   const still = new ClusterClock(new ReferenceClock(() => 0, 7_000))
   const unused = undefined as never
   const body = CreateSessionBody.parse({ customSessionId: 'daily', forcedVideoCodec: 'VP8', allowTranscoding: false })
-  const sessions = [newRepository(), unused, unused, unused, unused, unused, still, config] as const
+  const sessions = [newRepository(), unused, unused, unused, unused, unused, unused, still, config] as const
   const service = new SessionsService(...sessions)
   const create = async (): Promise<number> => {
     const { createdAt } = await service.create(body)

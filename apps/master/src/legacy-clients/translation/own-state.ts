@@ -38,7 +38,12 @@ export class OwnState {
     return [{ method: 'recordingStarted', params: recording }]
   }
 
+  /** None of a recording that the client does not know as running. */
   recordingStopped(recording: RecordingInfo & { reason: string }): LegacyNotification[] {
+    return this.#recordings.has(recording.id) || this.#doubtful.has(recording.id) ? this.#stopped(recording) : []
+  }
+
+  #stopped(recording: RecordingInfo & { reason: string }): LegacyNotification[] {
     this.#recordings.delete(recording.id)
     this.#unconfirmed.add(recording.id, recording)
     return [{ method: 'recordingStopped', params: recording }]
@@ -52,7 +57,7 @@ export class OwnState {
     this.#doubtful.clear()
     const stopped = [...known.values()].filter(({ id }) => !running.has(id))
     return [
-      ...stopped.flatMap(({ id, name }) => this.recordingStopped({ id, name, reason: 'recordingStoppedByServer' })),
+      ...stopped.flatMap(({ id, name }) => this.#stopped({ id, name, reason: 'recordingStoppedByServer' })),
       ...recordings.flatMap((recording) => this.recordingStarted(recording)),
     ]
   }

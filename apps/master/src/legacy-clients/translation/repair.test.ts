@@ -144,6 +144,14 @@ describe('the own state', () => {
     expect(demote(state)).toEqual([])
   })
 
+  it('is not notified of the stop of a recording that it does not know, or twice', () => {
+    const state = stateOf()
+    expect(stop(state)).toEqual([])
+    state.recordingStarted(recording)
+    expect(stop(state)).toHaveLength(1)
+    expect(stop(state)).toEqual([])
+  })
+
   it.each<[string, (state: OwnState) => unknown, (typeof recording)[], string[]]>([
     ['started, and runs', (state) => state.recordingStarted(recording), [recording], ['recordingStarted']],
     ['started, and has stopped since', (state) => state.recordingStarted(recording), [], ['recordingStopped']],

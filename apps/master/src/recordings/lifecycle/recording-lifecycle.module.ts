@@ -4,6 +4,7 @@ import { RecordingFinalizeModule } from '../finalize/recording-finalize.module.j
 import { LayoutsModule } from '../layouts/layouts.module.js'
 import { RecordingReconciler } from './recording-reconciler.service.js'
 import { RecordingRetention } from './recording-retention.service.js'
+import { RecordingRoleChanges } from './recording-role-changes.js'
 import { RecordingStarter } from './recording-starter.service.js'
 import { SessionRecordingHook } from './session-recording-hook.js'
 import { RecordingRepositoryModule } from '../repository/recording-repository.module.js'
@@ -20,7 +21,7 @@ import { SessionsModule } from '../../sessions/sessions.module.js'
     RecordingStorageModule,
     SessionsModule,
   ],
-  providers: [RecordingStarter, RecordingReconciler, RecordingRetention, SessionRecordingHook],
+  providers: [RecordingStarter, RecordingReconciler, RecordingRetention, RecordingRoleChanges, SessionRecordingHook],
   exports: [RecordingStarter, RecordingReconciler],
 })
 export class RecordingLifecycleModule {}

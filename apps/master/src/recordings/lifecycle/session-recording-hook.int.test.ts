@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ConnectionView, ServiceError } from '@session-service/contract'
-import { ServiceApi, until } from '@session-service/testing'
+import { ServiceApi, type SignallingClient, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import { PATIENCE_MS, RecordingTestbed, TEST_MS } from '../fixtures/recording-testbed.js'
 
@@ -334,6 +334,16 @@ it('a connection that is changed to record: false is reported to the media node'
 describe('notifications of recordings', () => {
   const ROLES = ['SUBSCRIBER', 'PUBLISHER', 'MODERATOR'] as const
 
+  const changesOf = ({ notifications }: SignallingClient): string[] =>
+    notifications.map(({ method }) => method).filter((method) => method.startsWith('recording'))
+
+  async function joinTo(id: string, role: 'SUBSCRIBER' | 'MODERATOR') {
+    const { id: connectionId, token } = await testbed.stack.api.createConnection(id, { role })
+    const client = await testbed.stack.openSocket(token ?? '')
+    await client.join()
+    return { connectionId, client }
+  }
+
   it.each([
     ['all', [...ROLES]],
     ['publisher_moderator', ['PUBLISHER', 'MODERATOR']],
@@ -349,7 +359,20 @@ describe('notifications of recordings', () => {
     const api = new ServiceApi(`http://${own.SERVICE_HOST}:${own.SERVICE_PORT}`, testbed.stack.secret)
     const { id } = await api.createSession()
     const clients = await Promise.all(ROLES.map((role) => testbed.join(id, role)))
+    const promoted = await joinTo(id, 'SUBSCRIBER')
+    const demoted = await joinTo(id, 'MODERATOR')
     expect((await api.request('POST', '/recordings/start', { session: id })).status).toBe(200)
+    const patch = (connectionId: string, role: string) =>
+      api.request('PATCH', `/sessions/${id}/connection/${connectionId}`, { role })
+    await patch(promoted.connectionId, 'MODERATOR')
+    await patch(demoted.connectionId, 'SUBSCRIBER')
+    await api.request('POST', '/signal', { session: id, data: 'changed' })
+    for (const { client } of [promoted, demoted]) await client.waitFor('signal')
+    const [started, stopped] = setting === 'none' ? [[], []] : [['recordingStarted'], ['recordingStopped']]
+    expect([promoted, demoted].map(({ client }) => changesOf(client))).toEqual([
+      started,
+      [...started, ...(setting === 'all' ? [] : stopped)],
+    ])
     const late = await Promise.all(
       ROLES.map(async (role) => {
         const socket = await testbed.stack.openSocket(atOwnMaster((await api.createConnection(id, { role })).token))
@@ -364,11 +387,12 @@ describe('notifications of recordings', () => {
     await api.request('POST', '/signal', { session: id, data: 'the end' })
     for (const [nth, client] of clients.entries()) {
       await client.waitFor('signal', ({ data }) => data === 'the end')
-      const received = client.notifications
-        .filter(({ method }) => method.startsWith('recording'))
-        .map((one) => one.method)
       const expected = notified.includes(ROLES[nth] ?? '') ? ['recordingStarted', 'recordingStopped'] : []
-      expect([ROLES[nth], received]).toEqual([ROLES[nth], expected])
+      expect([ROLES[nth], changesOf(client)]).toEqual([ROLES[nth], expected])
+    }
+    for (const { client } of [promoted, demoted]) {
+      await client.waitFor('signal', ({ data }) => data === 'the end')
+      expect(changesOf(client)).toEqual([...started, ...stopped])
     }
   })
 })

@@ -1,4 +1,10 @@
-import { NOT_ENOUGH_DISK, type RecordingInfo, type RecordingProperties, type Role } from '@session-service/contract'
+import {
+  NOT_ENOUGH_DISK,
+  type RecordingInfo,
+  type RecordingProperties,
+  type RecordingStopReason,
+  type Role,
+} from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource, IsNull, Not } from 'typeorm'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
@@ -33,6 +39,13 @@ export interface StartContext {
 }
 
 export type OverdueRow = Pick<RecordingRow, 'id' | 'uniqueSessionId'> & { isEmpty: boolean }
+
+/** A recording that clients may know as running. */
+export interface ReportedRecording extends RecordingInfo {
+  status: 'started' | 'stopped'
+  /** Of its stop; while it runs, the most frequent one. */
+  reason: RecordingStopReason
+}
 
 /** The roles that are notified of recordings, by SERVICE_RECORDING_NOTIFICATION. */
 const NOTIFIED_ROLES = {
@@ -107,10 +120,37 @@ export class RecordingQueries {
     return found.map(({ id }) => id)
   }
 
+  isNotified(role: Role): boolean {
+    const notified: readonly Role[] = NOTIFIED_ROLES[this.config.SERVICE_RECORDING_NOTIFICATION]
+    return this.config.SERVICE_RECORDING && notified.includes(role)
+  }
+
+  /**
+   * Runs `notify` with the recordings that a participant may know as running, and whether its current role is notified of
+   * them, under the lock of the recordings: clients are notified of a stop later. Not for one that has left.
+   */
+  async withReported(
+    { roomId, connectionId }: { roomId: string; connectionId: string },
+    notify: (recordings: readonly ReportedRecording[], isNotified: boolean) => Promise<void>,
+  ): Promise<void> {
+    await this.dataSource.transaction(async (manager) => {
+      const recordings = await rows<ReportedRecording>(
+        manager,
+        `SELECT id, properties->>'name' AS name, status, coalesce(stop_reason, 'recordingStoppedByServer') AS reason
+         FROM recording WHERE unique_session_id = $1 AND status IN ('started', 'stopped') ORDER BY id FOR NO KEY UPDATE`,
+        [roomId],
+      )
+      if (recordings.length === 0) return
+      // After the lock: of two changes of the role, the later notification follows the later role.
+      const sql = `SELECT role FROM connection WHERE id = $1 AND status = 'active'`
+      const connection = await firstRow<{ role: Role }>(manager, sql, [connectionId])
+      if (connection) await notify(recordings, this.isNotified(connection.role))
+    })
+  }
+
   /** Running recordings of the session; undefined for a role that is not notified of recordings. */
   async running(sessionId: string, role: Role | null): Promise<RecordingInfo[] | undefined> {
-    const notified: readonly string[] = NOTIFIED_ROLES[this.config.SERVICE_RECORDING_NOTIFICATION]
-    if (!this.config.SERVICE_RECORDING || role === null || !notified.includes(role)) return undefined
+    if (role === null || !this.isNotified(role)) return undefined
     return (await this.#running.get(sessionId)) ?? []
   }
 

@@ -6,6 +6,7 @@ import { Logger } from '@nestjs/common'
 import type { SessionSnapshots } from '../../participation/session-snapshots.js'
 import type { ParticipantState } from '../rpc-handlers/participant-state.js'
 import { type AttachedSocket, AttachedSockets, messagesOf } from '../fixtures/attached-sockets.js'
+import type { JoinedParticipant } from '../sockets/client-socket.js'
 import { SessionResync } from './session-resync.js'
 
 Logger.overrideLogger(false)
@@ -20,7 +21,7 @@ const EMPTY: SessionSnapshot = { connections: [], streams: [], mediaEpoch: 1 }
 
 /** Reconnects the bus of a master whose reads are these. Participants keep their rights. */
 function reconnect(
-  read: () => Promise<SessionSnapshot>,
+  read: (participant: JoinedParticipant) => Promise<SessionSnapshot>,
   refreshRights: ParticipantState['refreshRights'] = () => Promise.resolve([]),
 ): void {
   let onStatus: (connected: boolean) => void = () => undefined
@@ -66,4 +67,18 @@ it('closes the socket of a client that cannot be brought up to date, and sends t
   await Promise.all([closed, received])
   expect(failing.frames).toEqual([])
   expect(messagesOf(other.frames)).toMatchObject([{ method: 'snapshot' }])
+})
+
+it('sends a client whose role has changed the snapshot of its new role', async () => {
+  const { client, frames } = await sockets.attach('con_a')
+  const received = once(client, 'message')
+  reconnect(
+    ({ role }) => Promise.resolve({ ...EMPTY, ...(role === 'MODERATOR' && { recordings: [] }) }),
+    (participant) => {
+      participant.role = 'MODERATOR'
+      return Promise.resolve(['role'])
+    },
+  )
+  await received
+  expect(messagesOf(frames)[0]).toMatchObject({ method: 'snapshot', params: { recordings: [] } })
 })

@@ -10,7 +10,6 @@ import { observeJoinStep } from '../../participation/join-metrics.js'
 import { JoinService } from '../../participation/join.service.js'
 import { ParticipantPresence } from '../../participation/participant-presence.js'
 import { type OpenedTransports, type PerStreamMedia, RoomEntry } from '../../participation/room-entry.js'
-import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { VERSION } from '../../platform/config/version.js'
@@ -37,7 +36,6 @@ export class JoinRpcHandlers {
     private readonly joins: JoinService,
     private readonly arrivals: Arrivals,
     private readonly entry: RoomEntry,
-    private readonly snapshots: SessionSnapshots,
     private readonly presence: ParticipantPresence,
     private readonly connections: ConnectionsService,
     private readonly state: ParticipantState,
@@ -89,13 +87,10 @@ export class JoinRpcHandlers {
       // The media may have been lost meanwhile: the held notification follows the answer.
       const isLost = this.sockets.isMediaLost(roomId, place.epoch)
       socket.participant = { ...participant, place: isLost ? null : place, hasToReportJoin: true }
-      const [snapshot, rights] = await Promise.all([
-        this.snapshots.read(participant),
-        this.state.refreshRights(socket.participant),
-      ])
+      const { snapshot, changed } = await this.state.refresh(socket.participant)
       requireInTime(signal)
       // It may have been removed before the socket was attached, or since.
-      isOver = rights === undefined || !(await this.#isConnected(socket))
+      isOver = changed === undefined || !(await this.#isConnected(socket))
       if (isOver) throw connectionEnded()
       const { role, record } = socket.participant
       this.#announce(socket, { ...participant, role, record })
@@ -167,10 +162,9 @@ export class JoinRpcHandlers {
       await this.sockets.attach(roomId, connectionId, socket)
       this.broadcast.taken(roomId, connectionId, socket.id)
       void this.state.requestSendLimits(joined)
-      const [snapshot, missed] = await Promise.all([
-        this.snapshots.read(participant),
+      const [{ snapshot }, missed] = await Promise.all([
+        this.state.refresh(joined),
         this.recentSignals.missed(participant, { received: call.receivedSignals, lastSent: lastSignalId }),
-        this.state.refreshRights(joined),
       ])
       syncEpoch(joined, snapshot)
       socket.replayAfterAnswer(missed)

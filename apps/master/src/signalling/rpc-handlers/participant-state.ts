@@ -2,6 +2,7 @@ import type { SessionSnapshot } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { ParticipantRepository } from '../../connections/participant.repository.js'
 import { NodeCommands } from '../../media-nodes/node-commands.js'
+import { SessionSnapshots } from '../../participation/session-snapshots.js'
 import type { JoinedParticipant } from '../sockets/client-socket.js'
 
 /** Applies a loss of the media that this master missed; the client sees it in the snapshot. */
@@ -14,8 +15,18 @@ export function syncEpoch(participant: JoinedParticipant, { mediaEpoch }: Sessio
 export class ParticipantState {
   constructor(
     private readonly participants: ParticipantRepository,
+    private readonly snapshots: SessionSnapshots,
     private readonly nodeCommands: NodeCommands,
   ) {}
+
+  /** Reads the state of the session, and the rights as `refreshRights` does; a snapshot has recordings by the role. */
+  async refresh(
+    participant: JoinedParticipant,
+  ): Promise<{ snapshot: SessionSnapshot; changed: ('role' | 'record')[] | undefined }> {
+    const [read, changed] = await Promise.all([this.snapshots.read(participant), this.refreshRights(participant)])
+    const snapshot = changed?.includes('role') ? await this.snapshots.read(participant) : read
+    return { snapshot, changed }
+  }
 
   /** Reads the rights from the database and returns which of them had changed; undefined: it has been removed. */
   async refreshRights(participant: JoinedParticipant): Promise<('role' | 'record')[] | undefined> {
