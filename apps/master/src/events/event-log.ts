@@ -9,7 +9,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configurati
 import { type EventDraft, isHistoryRecord } from './event-drafts.js'
 import { logLineOf } from './event-lines.js'
 import { inOrder, lastTimes, sessionOf } from './event-order.js'
-import type { Consumer } from './outbox.entity.js'
+import type { Consumer } from './consumers.js'
 import { insertRecent } from './recent-events.service.js'
 
 /** The session key of events of the cluster: they keep their order among themselves as those of a session do. */

@@ -1,7 +1,5 @@
 import { Column, Entity, Index, PrimaryGeneratedColumn, Unique } from 'typeorm'
-
-/** Who gets events: the call records, the webhook, the history of sessions, and a search server. */
-export type Consumer = 'cdr' | 'webhook' | 'history' | 'search'
+import type { Consumer } from './consumers.js'
 
 /** An event that is still to be delivered to one consumer; positions within a session have the order of the changes. */
 @Entity('outbox')

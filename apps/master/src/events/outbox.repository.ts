@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common'
 import { DataSource, type EntityManager } from 'typeorm'
 import { columns, execute, firstRow, rows } from '../platform/database/sql.js'
+import { undelivered } from './consumers.js'
 import { OutboxEntity } from './outbox.entity.js'
 
 const QUEUED = ['position', 'id', 'name', 'sessionKey', 'payload', 'attempts', 'traceContext'] as const
@@ -59,8 +60,7 @@ export class OutboxRepository {
       // Hand-written, because a busy master reads thousands of events per second.
       const events = await rows<QueuedEvent>(
         manager,
-        `SELECT ${QUEUED_COLUMNS} FROM outbox o WHERE o.consumer = $1 AND o.dead_at IS NULL
-         ORDER BY o.position LIMIT $2`,
+        `SELECT ${QUEUED_COLUMNS} FROM outbox o WHERE ${undelivered('$1')} LIMIT $2`,
         [consumer, limit],
       )
       if (events.length === 0) return 0

@@ -1,3 +1,4 @@
+import { type Consumer, CONSUMERS, undelivered } from '../events/consumers.js'
 import { type Queryable, rows } from '../platform/database/sql.js'
 
 /** One value of a gauge, by its name, with at most two labels; an absent one is empty. */
@@ -10,6 +11,11 @@ export interface ClusterCount {
 
 const age = (time: string): string =>
   `coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(${time}))), 0)::float8`
+
+/** Of the first event. A replayed one may be younger than later ones, but the oldest is found only by reading all. */
+const queueAge = (consumer: Consumer): string => `
+  UNION ALL SELECT 'cluster_queue_age_seconds', '${consumer}', '', ${age('queued_at')}
+    FROM (SELECT o.queued_at FROM outbox o WHERE ${undelivered(`'${consumer}'`)} LIMIT 1) first`
 
 /** Counts sessions, connections and streams once; everything else has a partial index. */
 const LIVE = `
@@ -25,7 +31,7 @@ const LIVE = `
     FROM connection WHERE camera IS NOT NULL GROUP BY 2
   UNION ALL SELECT 'cluster_recordings', status, '', count(*)::float8
     FROM recording WHERE status IN ('starting', 'started', 'stopped') AND removed_at IS NULL GROUP BY 2
-  UNION ALL SELECT 'cluster_queue_age_seconds', consumer, '', ${age('queued_at')} FROM outbox WHERE dead_at IS NULL GROUP BY 2
+  ${CONSUMERS.map(queueAge).join('')}
   UNION ALL SELECT 'cluster_queue_age_seconds', 'finalizing', '', ${age('changed_at')}
     FROM recording WHERE status = 'stopped' AND removed_at IS NULL
   UNION ALL SELECT 'cluster_queue_age_seconds', 'removal', '', ${age('removed_at')} FROM recording WHERE removed_at IS NOT NULL

@@ -5,6 +5,8 @@ import type { DataSource } from 'typeorm'
 import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-database.js'
 import type { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { insertParticipants, insertSession } from '../sessions/fixtures/rows.js'
+import { rows } from '../platform/database/sql.js'
+import { liveCounts } from './cluster-counts.js'
 import { ClusterGauges } from './cluster-gauges.service.js'
 import { seriesOf } from './fixtures/series.js'
 
@@ -109,4 +111,22 @@ it('the gauges of the cluster count the rows, give the age of each queue, exist 
   expect(await clusterSeries()).toEqual(series)
   await gauges.read({ now: 1 })
   expect(await clusterSeries()).toMatchObject({ 'cluster_sessions{placed="no"}': 3 })
+})
+
+it('the age of a queue is read from its first event, also when the statistics have many events of another one', async () => {
+  await database.query(
+    `INSERT INTO outbox (id, consumer, session_key, name, payload, created_at)
+     SELECT 'many' || n, CASE n % 2 WHEN 0 THEN 'history' ELSE 'webhook' END, 'k', 'n', '{}', 1
+     FROM generate_series(1, 20000) n`,
+  )
+  await database.query('ANALYZE outbox')
+  await database.query(`DELETE FROM outbox WHERE consumer = 'history'`)
+  const plan: object[] = []
+  const explain = async (sql: string): Promise<object[]> => {
+    plan.push(...(await rows<object>(dataSource, `EXPLAIN ${sql}`)))
+    return []
+  }
+  await liveCounts({ query: explain as DataSource['query'] })
+  expect(JSON.stringify(plan)).toContain('outbox_due')
+  expect(JSON.stringify(plan)).not.toMatch(/Seq Scan on outbox|outbox_pk/)
 })

@@ -2,7 +2,7 @@ import { CameraStatus, RecordingStatus } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
-import type { Consumer } from '../events/outbox.entity.js'
+import { CONSUMERS } from '../events/consumers.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { Job } from '../platform/jobs/job.js'
 import { type ClusterCount, liveCounts, settledCounts } from './cluster-counts.js'
@@ -16,10 +16,7 @@ const MAX_AGE_MS = 3 * LIVE_MS
 const UNUSED_MS = 300_000
 
 /** Queues of events by their consumer, and others. */
-const QUEUES = Object.keys({
-  ...({ webhook: 0, cdr: 0, history: 0, search: 0 } satisfies Record<Consumer, 0>),
-  ...{ finalizing: 0, removal: 0, transcript: 0, eviction: 0 },
-})
+const QUEUES = [...CONSUMERS, 'finalizing', 'removal', 'transcript', 'eviction']
 const SLOTS = ['recording', 'speechToText'] as const
 
 /** Gauges of the whole cluster, read by the leader at an interval while it is scraped, and exported by it alone. */
@@ -45,7 +42,7 @@ export class ClusterGauges {
     this.#exportSlots()
   }
 
-  @Job({ name: 'cluster gauges', scope: 'leader', everyMs: LIVE_MS })
+  @Job({ name: 'cluster gauges', scope: 'leader', everyMs: LIVE_MS, isSlow: true })
   async read({ now }: { now: number }): Promise<void> {
     if (performance.now() - this.#scrapedAt > UNUSED_MS) return
     this.#live = await liveCounts(this.dataSource)

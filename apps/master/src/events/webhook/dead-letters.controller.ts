@@ -18,7 +18,7 @@ export class DeadLettersController {
   /** The oldest thousand; `numberOfElements` counts all. */
   @Get()
   async list(): Promise<DeadLetterListView> {
-    const [content, { dead: numberOfElements }] = await Promise.all([this.letters.oldest(), this.queue.counts()])
+    const [content, numberOfElements] = await Promise.all([this.letters.oldest(), this.queue.dead()])
     return { numberOfElements, content }
   }
 

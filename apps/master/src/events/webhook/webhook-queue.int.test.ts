@@ -231,10 +231,10 @@ it('replays and deletes more dead letters than one statement changes, also with 
   expect(await letters.purge({ olderThanDays: 3 })).toBe(0)
   expect(await letters.purge({ id: 'evt_8' })).toBe(1)
   expect(await letters.replay()).toBe(20_000)
-  expect(await queue.counts()).toEqual({ pending: 20_001, dead: 0 })
+  expect([await queue.pending(30_000), await queue.pending(1_000), await queue.dead()]).toEqual([20_001, 1_000, 0])
   await database.query(`UPDATE outbox SET dead_at = clock_timestamp() - interval '2 days'`)
   expect(await letters.purge({ olderThanDays: 1 })).toBe(20_001)
-  expect(await queue.counts()).toEqual({ pending: 0, dead: 0 })
+  expect([await queue.pending(30_000), await queue.dead()]).toEqual([0, 0])
 })
 
 it('a deletion of dead letters leaves one that is being replayed', async () => {

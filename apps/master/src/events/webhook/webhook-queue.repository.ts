@@ -4,6 +4,7 @@ import { isBatchFault } from '../../platform/database/errors.js'
 import { firstOfEach, GroupCommit } from '../../platform/database/group-commit.js'
 import { KeyedStatement } from '../../platform/database/keyed-statement.js'
 import { execute, firstRow, rows } from '../../platform/database/sql.js'
+import { undelivered } from '../consumers.js'
 import { QUEUED_COLUMNS, type QueuedEvent } from '../outbox.repository.js'
 
 /** An event that no other master posts until its lease ends. */
@@ -31,7 +32,7 @@ const HEAD = 'o.position, o.session_key, o.after_id, o.next_attempt_at'
 const HEADS = {
   /** Those among the oldest events: a claim takes as long when the queue is long. */
   oldest: `
-    oldest AS MATERIALIZED (SELECT ${HEAD} FROM outbox o WHERE ${PENDING} ORDER BY o.position LIMIT 200),
+    oldest AS MATERIALIZED (SELECT ${HEAD} FROM outbox o WHERE ${undelivered(`'webhook'`)} LIMIT 200),
     head AS (SELECT DISTINCT ON (session_key) * FROM oldest ORDER BY session_key, position)`,
   all: `
     head AS (SELECT ${HEAD} FROM outbox o WHERE o.position = ANY(ARRAY(
@@ -166,13 +167,22 @@ export class WebhookQueueRepository {
     )
   }
 
-  /** The numbers of events for the webhook: those that wait, and those that were given up. */
-  async counts(): Promise<{ pending: number; dead: number }> {
-    const counts = await firstRow<{ pending: number; dead: number }>(
+  /** The number of events that wait to be posted, at most `most`. */
+  pending(most: number): Promise<number> {
+    return this.#count(undelivered(`'webhook'`), most)
+  }
+
+  /** The number of events that were given up, at most `most`. */
+  dead(most?: number): Promise<number> {
+    return this.#count(`o.consumer = 'webhook' AND o.dead_at IS NOT NULL`, most)
+  }
+
+  async #count(condition: string, most: number | undefined): Promise<number> {
+    const row = await firstRow<{ count: number }>(
       this.dataSource,
-      `SELECT (SELECT count(*)::int FROM outbox WHERE consumer = 'webhook' AND dead_at IS NULL) AS pending,
-              (SELECT count(*)::int FROM outbox WHERE consumer = 'webhook' AND dead_at IS NOT NULL) AS dead`,
+      `SELECT count(*)::int AS count FROM (SELECT 1 FROM outbox o WHERE ${condition} LIMIT $1) counted`,
+      [most ?? null],
     )
-    return counts ?? { pending: 0, dead: 0 }
+    return row?.count ?? 0
   }
 }

@@ -1,13 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import {
-  type ActiveSpan,
-  backoffMs,
-  cachedFor,
-  metrics,
-  startSpan,
-  withoutSpan,
-  withSpan,
-} from '@session-service/server-kit'
+import { type ActiveSpan, backoffMs, metrics, startSpan, withoutSpan, withSpan } from '@session-service/server-kit'
 import { isClusterEvent } from '@session-service/contract'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
@@ -28,8 +20,8 @@ const SLOW_CLAIM_MS = 20
 const REST_FACTOR = 4
 /** A session with many events keeps its place among the parallel ones this long, ms; then other sessions have their turn. */
 const TURN_MS = 1_000
-/** Gauges of one scrape share one read of the outbox, ms. */
-const COUNTS_MS = 1_000
+/** More events are not counted: each scrape would read all of them, and give up after its time limit. */
+const MOST_COUNTED = 100_000
 /** Time that attempts in progress have at shutdown, ms. */
 const SHUTDOWN_MS = 2_000
 
@@ -65,9 +57,9 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {
     if (!config.SERVICE_WEBHOOK) return
-    const counts = cachedFor(COUNTS_MS, () => queue.counts())
-    metrics.sampled('webhook_pending', 'Events that wait to be posted', async () => (await counts()).pending)
-    metrics.sampled('webhook_dead', 'Events that were given up', async () => (await counts()).dead)
+    const upTo = `counted up to ${MOST_COUNTED.toLocaleString('en')}`
+    metrics.sampled('webhook_pending', `Events that wait to be posted, ${upTo}`, () => queue.pending(MOST_COUNTED))
+    metrics.sampled('webhook_dead', `Events that were given up, ${upTo}`, () => queue.dead(MOST_COUNTED))
   }
 
   onApplicationBootstrap(): void {

@@ -2,7 +2,7 @@ import type { ClusterSummary } from '@session-service/contract/dashboard'
 import { ServiceError } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
 import { DataSource } from 'typeorm'
-import type { Consumer } from '../../../events/outbox.entity.js'
+import { type Consumer, CONSUMERS, undelivered } from '../../../events/consumers.js'
 import { isUp } from '../../../media-nodes/media-node-status.js'
 import { isConnected, MediaNodesService } from '../../../media-nodes/media-nodes.service.js'
 import { MASTER_CONFIG, type MasterConfig } from '../../../platform/config/configuration.module.js'
@@ -15,8 +15,6 @@ import { IS_UNFINISHED } from '../../../recordings/repository/recording-row.js'
 import { IS_OF_LAST_DAY } from './recording-rows.js'
 import { maySee, type Rights } from './rights.js'
 
-const CONSUMERS = ['webhook', 'cdr', 'history', 'search'] as const satisfies Consumer[]
-
 interface Counts {
   sessions: number
   participants: number
@@ -27,10 +25,10 @@ interface Counts {
   queueAges: { consumer: string; seconds: number }[]
 }
 
-/** The age of the oldest event of a consumer. Its name is a literal, by whose frequency the planner chooses the index. */
+/** The age of the first event of a consumer. */
 const queueAge = (consumer: Consumer): string => `SELECT '${consumer}' AS consumer,
   (SELECT extract(epoch FROM clock_timestamp() - o.queued_at)::float8 FROM outbox o
-   WHERE o.consumer = '${consumer}' AND o.dead_at IS NULL ORDER BY o.position LIMIT 1) AS seconds`
+   WHERE ${undelivered(`'${consumer}'`)} LIMIT 1) AS seconds`
 
 /** $1: prefix of sessions. A recording that failed within the last hour was created within the last day. */
 const COUNTS = `SELECT
