@@ -1,5 +1,6 @@
 import { apiSecrets } from '../property/api-secrets.js'
 import { iceServers } from '../property/ice-servers.js'
+import { origins } from '../property/network.js'
 import { property, type Known } from '../property/property.js'
 import { address, baseUrl, boolean, choice, integer, paths, port, strings, textMatching } from '../property/types.js'
 
@@ -88,7 +89,7 @@ export const MASTER = {
     },
     meaning: 'Public URL of the service; prefix of tokens and recording URLs',
   }),
-  SERVICE_CORS_ORIGINS: property('master', strings, {
+  SERVICE_CORS_ORIGINS: property('master', origins, {
     default: ['*'],
     meaning:
       'Origins whose pages may call the REST API from a browser; `*` allows every origin to read, only named origins may change data',

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { iceServers } from './ice-servers.js'
+import { origins } from './network.js'
 import type { PropertyType } from './property.js'
 import {
   hostsOrNetworks,
@@ -64,6 +65,13 @@ describe('types', () => {
     ['iceServers', iceServers, '["url=stuns:[2001:db8::7]:443"]', [{ url: 'stuns:[2001:db8::7]:443' }]],
     ['strings', strings, '["a","b"]', ['a', 'b']],
     ['strings', strings, '[]', []],
+    ['origins', origins, '["*"]', ['*']],
+    [
+      'origins',
+      origins,
+      '["https://App.example:443/","http://[2001:db8::7]:8080","capacitor://localhost"]',
+      ['https://app.example', 'http://[2001:db8::7]:8080', 'capacitor://localhost'],
+    ],
     ['headerLines', headerLines, '["X-Auth: a: b","Other:c"]', ['X-Auth: a: b', 'Other:c']],
     ['namesOf', events, '["destroyed"]', ['destroyed']],
     ['iceServers', iceServers, '["url=stun:a.example:3478"]', [{ url: 'stun:a.example:3478' }]],
@@ -118,6 +126,23 @@ describe('types', () => {
     ['strings', strings, 'a,b', 'must be a JSON array of strings'],
     ['strings', strings, '"a"', 'must be a JSON array of strings'],
     ['strings', strings, '["a",1]', 'must be a JSON array of strings'],
+    ...[
+      'app.example',
+      'localhost:3000',
+      'https://app.example/page',
+      'https://app.example?a',
+      'https://app.example#a',
+      'https://user@app.example',
+      'https://*.example',
+      'file:///',
+      'null',
+      '',
+    ].map((bad): [string, PropertyType<unknown>, string, string] => [
+      'origins',
+      origins,
+      JSON.stringify(['https://app.example', bad]),
+      'each must be * or an origin such as https://app.example.com',
+    ]),
     ['headerLines', headerLines, '["no colon"]', 'each header must be of the form "Name: value"'],
     ['headerLines', headerLines, '["A: b\\r\\nC: d"]', 'each header must be of the form "Name: value"'],
     ['headerLines', headerLines, '["X: 漢"]', 'header X has a character that cannot be sent in a header'],

@@ -162,7 +162,7 @@ function parseJson(value: string): unknown {
   }
 }
 
-const jsonStrings = z
+export const jsonStrings = z
   .string()
   .transform(parseJson)
   .pipe(z.array(z.string({ error: NOT_STRINGS }).refine(isStorable, NOT_STORABLE), { error: NOT_STRINGS }))

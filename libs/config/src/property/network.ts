@@ -1,0 +1,27 @@
+import type { PropertyType } from './property.js'
+import { jsonStrings, strings } from './types.js'
+
+/** The origin as browsers send it, or undefined for text that is none. Applications have schemes of their own. */
+function originOf(text: string): string | undefined {
+  const url = URL.parse(text)
+  if (url === null || url.host === '' || url.host.includes('*')) return undefined
+  const { protocol, host, origin } = url
+  const isAlone = /^\/?$/.test(url.pathname) && url.username + url.password + url.search + url.hash === ''
+  if (!isAlone) return undefined
+  return origin === 'null' ? `${protocol}//${host}` : origin
+}
+
+/** Origins of pages, and `*` for all. */
+export const origins: PropertyType<string[]> = {
+  ...strings,
+  label: 'a JSON array of `*` or origins such as `https://app.example.com`',
+  schema: jsonStrings.transform((values, context) =>
+    values.flatMap((value) => {
+      const origin = value === '*' ? value : originOf(value)
+      if (origin !== undefined) return [origin]
+      const message = 'each must be * or an origin such as https://app.example.com'
+      context.addIssue({ code: 'custom', message })
+      return []
+    }),
+  ),
+}
