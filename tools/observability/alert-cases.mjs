@@ -1,6 +1,6 @@
 /**
  * For each alert the series with which it fires after ten minutes, the labels of its alerts, and the series with which it
- * does not. Samples are one minute apart: `0+3x20` starts with 0 and grows by 3.
+ * does not. Samples are one minute apart unless the case has an `interval`: `0+3x20` starts with 0 and grows by 3.
  */
 const node = 'cluster="main",instance="node:4481"'
 const master = 'cluster="main",instance="master:4480"'
@@ -86,7 +86,11 @@ export const ALERT_CASES = {
     // After the loss of a node.
     values(CLUSTER, { [s('reconciler_repairs_total', `${master},kind="camera"`)]: ['0+1x20', '0x15 40x5'] }),
   ],
-  SessionServiceMediaNodeCrashLoop: gauge(CLUSTER, s('media_nodes_backed_off'), 1, 0),
+  SessionServiceMediaNodeCrashLoop: [
+    values(CLUSTER, { [s('media_nodes_backed_off')]: ['0x11 1 0x7', '0x4 1 0x14'] }),
+    // A node that is lost again and again.
+    values(CLUSTER, { [s('media_nodes_backed_off')]: ['0x9 1 0 1 0 1 0 1 0 1 0', '0x20'] }),
+  ],
   SessionServiceJoinFailures: [
     values(CLUSTER, { [failed('NO_CAPACITY')]: ['0+6x20', '0+4x20'], [joined]: ['0+94x20', '0+96x20'] }),
     // Wrong tokens are no failures of the service.
@@ -134,7 +138,11 @@ export const ALERT_CASES = {
     [s('configuration_rollbacks_total')]: ['0x5 1x15', '1x20'],
   }),
   SessionServiceWorkerDeaths: values(NODE, { [s('media_worker_deaths_total', node)]: ['0x5 4x15', '0x5 1x15'] }),
-  SessionServiceWorkerCrashLoop: gauge(NODE, s('media_workers_usable', node), 0, 1),
+  SessionServiceWorkerCrashLoop: [
+    gauge(NODE, s('media_workers_usable', node), 0, 1),
+    // A loop of 35 s, and a worker that is replaced.
+    { interval: '15s', ...values(NODE, { [s('media_workers_usable', node)]: ['1x73 0x1 1', '1x74 0 1'] }) },
+  ],
   SessionServiceNodeFenced: gauge(NODE, s('fenced', node), 1, 0),
   SessionServiceAddressUnknown: gauge(NODE, s('announced_address_known', node), 0, 1),
   SessionServiceDrainOverdue: [

@@ -89,11 +89,12 @@ export const CLUSTER_ALERTS = [
   },
   {
     name: 'SessionServiceMediaNodeCrashLoop',
-    expr: 'max by (cluster) (session_service_media_nodes_backed_off) > 0',
-    for: '5m',
+    // The back-off lasts 10 s to 5 min, and a node does not count while it is lost.
+    expr: 'max by (cluster) (max_over_time(session_service_media_nodes_backed_off[10m])) > 0',
     severity: 'warning',
     summary: 'A media node crashes repeatedly',
-    meaning: 'A node returned after at least two crashes, and masters place sessions elsewhere.',
+    meaning:
+      'In the last 10 minutes a node returned after at least two crashes. Masters place sessions elsewhere for up to 5 minutes after each return.',
     look: '`backOff` in `GET /service/api/media-nodes`, the log of the node before each end.',
     act: 'Drain or stop the node until the cause is corrected.',
   },

@@ -12,8 +12,8 @@ export const MEDIA_ALERTS = [
   },
   {
     name: 'SessionServiceWorkerCrashLoop',
-    expr: 'session_service_media_workers_usable == 0',
-    for: '1m',
+    // A loop that sessions cause ends 35 s after the last crash, and begins again with the next sessions.
+    expr: 'count_over_time((session_service_media_workers_usable == 0)[1m:15s]) > 1',
     severity: 'critical',
     summary: '{{ $labels.instance }} has no usable worker',
     meaning: 'Workers crashed five times within 10 s, or do not start. The node accepts no rooms.',
