@@ -117,6 +117,11 @@ export class PlainRtpTap {
     await this.requestKeyFrame()
   }
 
+  /** Stops sending the track. */
+  async pause(kind: types.MediaKind): Promise<void> {
+    await Promise.all(this.legs.map(({ track, consumer }) => track.kind === kind && consumer.pause()))
+  }
+
   /** Calls `listener` once per track with its first packet; for video, the first packet of a key frame. */
   async onFirstPacket(listener: (packet: FirstPacket) => void): Promise<void> {
     await Promise.all(

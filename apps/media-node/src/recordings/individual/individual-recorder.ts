@@ -219,6 +219,7 @@ class IndividualRecorder implements Recorder, RoomObserver {
       const file = await StreamFile.open({ stream, kinds, folder, clock, name, interrupted, onFailed, onVideoMissing })
       if (!file) return
       this.#files.set(stream, file)
+      if (file.lacksVideo) onVideoMissing()
       this.#reportFiles()
     } catch (error) {
       // The stream has ended meanwhile: nothing is missing.

@@ -87,7 +87,7 @@ it('a stream whose video has no picture is recorded with its audio, and with bot
   expect(Math.abs(probed[0]!.duration - (one!.endedAt - one!.startedAt) / 1_000)).toBeLessThan(0.5)
 }, 60_000)
 
-it('a stream with rare key frames gets its picture with a later file, and the stream of a copied camera with its first', async () => {
+it('a stream with rare key frames gets its picture with a later file, that of a copied camera at its first key frame', async () => {
   const rare = { clip: rareKeyFrames }
   const streams = { str_A: { ...rare, sends: ['audio'] }, str_B: { ...rare, sends: ['audio'] } } as const
   await recording({ ...streams, str_C: { ...rare, isCopied: true } })
@@ -102,6 +102,7 @@ it('a stream with rare key frames gets its picture with a later file, and the st
   one!.sendPicture()
   await started
   await growsTo('str_A-1.webm', 10_000)
+  await growsTo('str_C-1.webm', 10_000)
   other!.sendPicture()
   await until('another file waits for its picture', () => exists('str_B-1.webm.sdp'))
   const files = await recorder.stop()
@@ -110,12 +111,21 @@ it('a stream with rare key frames gets its picture with a later file, and the st
     ['str_A-1.webm', true, true],
     ['str_A.webm', true, false],
     ['str_B.webm', true, false],
-    ['str_C.webm', true, true],
+    ['str_C-1.webm', true, true],
+    ['str_C.webm', true, false],
   ])
-  const [former, next] = ['str_A.webm', 'str_A-1.webm'].map((name) => files.find((file) => file.name === name)!)
-  // Nothing is missing between them.
-  expect(next!.startedAt).toBeLessThan(former!.endedAt)
-  expect((await probe(join(folder, 'str_A-1.webm'))).codecs).toEqual(['opus', 'vp8'])
+  for (const id of ['str_A', 'str_C']) {
+    const [former, next] = [`${id}.webm`, `${id}-1.webm`].map((name) => files.find((file) => file.name === name)!)
+    // Nothing is missing between them.
+    expect(next!.startedAt).toBeLessThan(former!.endedAt)
+    const probed = await probe(join(folder, next!.name))
+    expect(probed.codecs).toEqual(['opus', 'vp8'])
+    // The first picture does not have the time of an earlier sound.
+    expect(probed.gap('video')).toBeLessThan(1)
+  }
+  const [first, second] = ['str_C.webm', 'str_C-1.webm'].map((name) => files.find((file) => file.name === name)!)
+  // The key frame after the next one comes after 12 s.
+  expect(second!.startedAt - first!.startedAt).toBeLessThan(9_000)
 }, 60_000)
 
 it('a part that continues a recording starts without the streams that send nothing or can not be tapped', async () => {

@@ -20,10 +20,6 @@ const UNSEEN_OPEN_MS = 500
 const POLL_MS = 10
 /** How long the audio of a first file waits for the first picture. */
 const FIRST_PICTURE_MS = 1_000
-/** A picture that arrives later than this after the audio is left out. */
-const LEFT_OUT_AFTER_S = 3
-/** The same for videos whose key frames cannot be requested. */
-const LEFT_OUT_AFTER_RARE_S = 10
 /** The interval of samples, and of key frame requests until a key frame arrives. */
 const SAMPLE_MS = 1_000
 
@@ -45,14 +41,13 @@ const MAX_HEADER_BYTES = 64 * 1024
 /**
  * Copies without transcoding. One cluster per second, which does not wait for a silent track. The timeout for packets is
  * a day instead of 10 s: the recorder itself decides when a stream has failed. Without `-map` ffmpeg selects no video
- * whose size is still unknown after the analysis, with which no file could begin.
+ * whose size is still unknown after the analysis, with which no file could begin: a picture that does not arrive within
+ * 3 s of audio is left out.
  */
-const inputOf = ({ hasRareKeyFrames }: PlainRtpTap): string[] =>
-  (
-    '-hide_banner -loglevel error -nostdin -y -protocol_whitelist file,udp,rtp -localaddr 127.0.0.1 ' +
-    `-listen_timeout 86400 -analyzeduration ${hasRareKeyFrames ? LEFT_OUT_AFTER_RARE_S : LEFT_OUT_AFTER_S}000000 ` +
-    '-probesize 10000000 -fpsprobesize 0 -max_delay 200000 -buffer_size 2000000 -i'
-  ).split(' ')
+const INPUT = (
+  '-hide_banner -loglevel error -nostdin -y -protocol_whitelist file,udp,rtp -localaddr 127.0.0.1 -listen_timeout 86400 ' +
+  '-analyzeduration 3000000 -probesize 10000000 -fpsprobesize 0 -max_delay 200000 -buffer_size 2000000 -i'
+).split(' ')
 const OUTPUT = '-c copy -flush_packets 1 -cluster_time_limit 1000 -max_interleave_delta 500000'.split(' ')
 
 interface StreamFileOptions {
@@ -76,6 +71,8 @@ export class StreamFile {
   #lastPacketAt: number | undefined
   #packets = 0
   #videoBegun = false
+  /** The audio began without it, and the file gets no picture. */
+  #isVideoLeftOut = false
   /** Undefined until the file has media. */
   #hasVideo: boolean | undefined
   #failure: string | undefined
@@ -133,9 +130,9 @@ export class StreamFile {
     return this.tap.isReplaced
   }
 
-  /** Whether pictures arrive that are not in the file, because it began without one. */
+  /** Whether pictures arrive, or may, that are not in the file, because it began without one. */
   get lacksVideo(): boolean {
-    return this.kinds.includes('video') && this.#videoBegun && this.#hasVideo === false
+    return this.#isVideoLeftOut || (this.kinds.includes('video') && this.#videoBegun && this.#hasVideo === false)
   }
 
   /** Why the program ended without having been stopped. */
@@ -165,7 +162,7 @@ export class StreamFile {
   get described(): RecordedFile {
     const { stream, kinds } = this.options
     const { clientData, serverData } = stream.publisher.metadata
-    const hasVideo = kinds.includes('video') && this.#hasVideo !== false
+    const hasVideo = kinds.includes('video') && (this.#hasVideo ?? !this.#isVideoLeftOut)
     const startedAt = this.#startedAt ?? this.options.clock.now()
     return {
       name: basename(this.path),
@@ -244,9 +241,18 @@ export class StreamFile {
   async #untilPicture(picture: Promise<void>): Promise<boolean> {
     const { interrupted, stream } = this.options
     await Promise.race([picture, interrupted ?? sleep(FIRST_PICTURE_MS)])
-    if (!interrupted) return true
+    if (!interrupted) {
+      if (!this.#videoBegun && this.tap.hasRareKeyFrames) await this.#leaveVideoOut()
+      return true
+    }
     if (this.#failure === undefined) return this.#videoBegun
     throw new ServiceError('LAUNCH_FAILED', `stream ${stream.id} can not be recorded: ${this.#failure}`)
+  }
+
+  /** The next picture may be seconds away, and ffmpeg would date it to the first packet of the audio. */
+  async #leaveVideoOut(): Promise<void> {
+    await this.tap.pause('video')
+    this.#isVideoLeftOut = true
   }
 
   /** Dates the last packet to now if packets have arrived since the last sample; exact at the end of a stream. */
@@ -310,7 +316,7 @@ async function recordTo(path: string, tap: PlainRtpTap, ports: readonly RtpPorts
   })
   try {
     await writeFile(sdpPath(path), sdpOf(tracks))
-    return new ChildProgram({ command: 'ffmpeg', args: [...inputOf(tap), sdpPath(path), ...OUTPUT, path] })
+    return new ChildProgram({ command: 'ffmpeg', args: [...INPUT, sdpPath(path), ...OUTPUT, path] })
   } catch (error) {
     tap.close()
     ports.forEach(releasePorts)
