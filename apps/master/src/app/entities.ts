@@ -1,3 +1,4 @@
+import { NodeRequestEntity } from '../autoscaling/node-request.entity.js'
 import { ClusterEntity, ConfigOverrideEntity, RestartEntity } from '../platform/config/configuration.entities.js'
 import { ConnectionEntity } from '../connections/connection.entity.js'
 import { MasterEntity } from '../media-nodes/master.entity.js'
@@ -28,6 +29,7 @@ export const ENTITIES = [
   SessionHistoryEntity,
   SessionRecordEntity,
   MediaNodeEntity,
+  NodeRequestEntity,
   RecordingEntity,
   RecordingPartEntity,
   ConfigOverrideEntity,

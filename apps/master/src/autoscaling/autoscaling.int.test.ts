@@ -20,7 +20,9 @@ const nodes: HeartbeatOnlyNode[] = []
 
 beforeAll(async () => {
   sink = await EventSink.open()
-  stack = await startStack({ masters: 2, nodes: 0, masterEnv: { ...webhookEnv(sink), ...ENV } })
+  stack = await startStack({ nodes: 0, masterEnv: { ...webhookEnv(sink), ...ENV } })
+  // The first master is the leader.
+  await stack.addMaster()
 })
 afterAll(async () => {
   await stack.stop()
@@ -64,8 +66,12 @@ it('requests nodes from the operator by an event on premises', async () => {
     status: { numNodes: 1, totalLoad: 90, avgLoad: 90, runningNodes: [{ id: 'one', load: 90, status: 'running' }] },
   })
   expect(clusterId).toBe('test-cluster')
-  // Repeated after the cool-down, but not at each interval.
+  // Repeated after the cool-down, but not at each interval, and not by a new leader.
+  const [leader] = stack.masters
+  if (!leader) throw new Error('the stack has no master')
+  leader.kill('SIGKILL')
   await until('the request is repeated', () => decisions().length >= 2, TIMEOUT_MS)
+  await stack.revive(leader)
   const [first = 0, second = 0] = decisions().map(({ timestamp }) => timestamp)
   expect(second - first).toBeGreaterThanOrEqual(4_000)
   expect((await rows()).map(({ status }) => status)).toEqual(['running'])

@@ -16,6 +16,7 @@ import { launchTimeOf } from './launch-time.js'
 import { LoadAverages } from './load-averages.js'
 import { NODE_DRIVER, type NodeDriver, type NodeLaunch } from '../media-nodes/driver/node-driver.js'
 import { LaunchBackoff } from './launch-backoff.js'
+import { type NodeRequest, NodeRequestRepository } from './node-request.repository.js'
 import { plan } from './plan.js'
 import {
   type Cluster,
@@ -57,13 +58,12 @@ export class AutoscalingService implements OnModuleDestroy {
   readonly #times = new DecisionTimes()
   #memory = NO_MEMORY
   #isAtStart = true
-  /** Nodes requested from the operator, and the ids of the nodes present then. */
-  #requested: { count: number; at: number; ids: ReadonlySet<string> } | undefined
 
   constructor(
     private readonly mediaNodes: MediaNodesService,
     private readonly nodeCommands: NodeCommands,
     private readonly fleet: NodeFleet,
+    private readonly requests: NodeRequestRepository,
     private readonly launches: NodeLaunchService,
     private readonly driven: DrivenNodesService,
     private readonly clock: ClusterClock,
@@ -90,7 +90,7 @@ export class AutoscalingService implements OnModuleDestroy {
     if (!isScaling && !isLaunchingFirst && this.#launching.size === 0) return
     const fleet = await this.fleet.nodes()
     this.#updateBackoff(fleet, now)
-    if (isScaling) await this.#scale(this.#clusterOf(fleet, now), assertLeader)
+    if (isScaling) await this.#scale(await this.#clusterOf(fleet, now), assertLeader)
     if (isLaunchingFirst) await this.#launchFirst(fleet, now, assertLeader)
     this.#isAtStart = false
   }
@@ -100,8 +100,8 @@ export class AutoscalingService implements OnModuleDestroy {
     const last = this.#memory.samples.at(-1)?.at ?? now
     if (now - last > MEMORY_INTERVALS * intervalMs(this.config)) this.#memory = NO_MEMORY
     const next = plan(cluster, this.#limits, this.#memory)
-    const launches = next.actions.filter(isLaunch).length
-    const mayLaunch = this.#mayLaunch(launches, cluster)
+    // Nodes that the operator starts have no back-off.
+    const mayLaunch = !this.driver.startsNodes || this.#backoff.mayLaunch(now)
     const actions = next.actions.filter((action) => mayLaunch || !isLaunch(action))
     const isDone = actions.length === 0 || (await this.#decide({ ...next, actions }, cluster, assertLeader))
     // A decision that was not carried out starts no cool-down.
@@ -113,11 +113,12 @@ export class AutoscalingService implements OnModuleDestroy {
     // The time from which the cool-down counts.
     const at = this.#times.next(cluster.now, this.clock.at(cluster.now))
     const event = autoscalingEvent(next, { ...cluster, now: at }, this.#limits, this.config.SERVICE_PRO_CLUSTER_ID)
-    const launched = next.actions
-      .filter((action) => isLaunch(action) && this.driver.startsNodes)
-      .map(() => this.fleet.newNode())
+    const launches = next.actions.filter(isLaunch)
+    const launched = this.driver.startsNodes ? launches.map(() => this.fleet.newNode()) : []
+    const requested = this.driver.startsNodes ? 0 : launches.length
+    const withChange = (manager: Queryable): Promise<void> => this.#storeRequest(manager, requested, cluster)
     const statuses = next.actions.flatMap(statusAfter)
-    if (!(await this.fleet.change({ event, statuses, entries: launched, assertLeader }))) {
+    if (!(await this.fleet.change({ event, statuses, entries: launched, assertLeader, withChange }))) {
       this.#logger.log('the media nodes changed during the autoscaling decision, will retry')
       return false
     }
@@ -128,24 +129,21 @@ export class AutoscalingService implements OnModuleDestroy {
     return true
   }
 
-  #clusterOf(fleet: readonly FleetNode[], now: number): Cluster {
+  async #clusterOf(fleet: readonly FleetNode[], now: number): Promise<Cluster> {
     const nodes = this.#scaled(fleet)
-    return { now, nodes, inFlight: this.#inFlight(nodes, now) }
+    const request = this.driver.startsNodes ? undefined : await this.requests.last()
+    return { now, nodes, inFlight: this.#inFlight(nodes, request) }
   }
 
   /** Nodes requested from the operator count as launching until they register or the cool-down is over. */
-  #inFlight(nodes: readonly ScaledNode[], now: number): number {
-    const requested = this.#requested
-    if (!requested || now - requested.at >= this.#limits.cooldownMs) return 0
-    return Math.max(0, requested.count - nodes.filter(({ id }) => !requested.ids.has(id)).length)
+  #inFlight(nodes: readonly ScaledNode[], request: NodeRequest | undefined): number {
+    if (!request || request.ageMs >= this.#limits.cooldownMs) return 0
+    return Math.max(0, request.count - nodes.filter(({ id }) => !request.nodeIds.includes(id)).length)
   }
 
-  /** False during the back-off after failed launches. Records the request when the operator launches nodes. */
-  #mayLaunch(count: number, { now, nodes, inFlight = 0 }: Cluster): boolean {
-    if (count === 0) return true
-    if (this.driver.startsNodes) return this.#backoff.mayLaunch(now)
-    this.#requested = { count: inFlight + count, at: now, ids: new Set(nodes.map(({ id }) => id)) }
-    return true
+  async #storeRequest(manager: Queryable, count: number, { nodes, inFlight = 0 }: Cluster): Promise<void> {
+    if (count === 0) return
+    await this.requests.store(manager, { count: inFlight + count, nodeIds: nodes.map(({ id }) => id) })
   }
 
   /** Launches the configured number of nodes when the cluster starts. */

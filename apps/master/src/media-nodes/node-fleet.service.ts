@@ -26,6 +26,8 @@ export interface FleetChange {
   settled?: readonly string[]
   /** Rejects when this master is no longer the leader. */
   assertLeader?: (manager: Queryable) => Promise<void>
+  /** A change of the caller in the same transaction. */
+  withChange?: (manager: Queryable) => Promise<void>
 }
 
 /** The nodes of the cluster for autoscaling: their current state, and atomic changes of several nodes. */
@@ -60,12 +62,20 @@ export class NodeFleet {
   }
 
   /** False without any change when a transition is not allowed any more, since the node has changed concurrently. */
-  async change({ event, statuses = [], entries = [], settled = [], assertLeader }: FleetChange): Promise<boolean> {
+  async change({
+    event,
+    statuses = [],
+    entries = [],
+    settled = [],
+    assertLeader,
+    withChange,
+  }: FleetChange): Promise<boolean> {
     const rows: MediaNodeRow[] = []
     try {
       await this.repository.change(async (change) => {
         await assertLeader?.(change.manager)
         if (event) await change.record(event)
+        await withChange?.(change.manager)
         // Locks rows in the order of ids, which prevents deadlocks between two changes.
         for (const { id, status, ifEmpty } of statuses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
           rows.push(found(await this.repository.move(change, id, status)))
