@@ -107,8 +107,9 @@ export const MEDIA_ALERTS = [
     for: '5m',
     severity: 'warning',
     summary: 'A stopped recording waits for its file for more than 30 minutes',
-    meaning: 'Its parts are not delivered, or the master cannot make or upload the file.',
-    look: 'Log lines `finalizing the recording failed` of masters; the node that recorded; `recordings_delivering`.',
+    meaning:
+      'Its parts are not delivered, or the master cannot make or upload the file. A deferred recording does not count while a media node composes it; its delivery may then take 5 minutes.',
+    look: 'Log lines `finalizing the recording failed` of masters; the node that recorded; `recordings_delivering` and `recordings_composing`.',
     act: 'Start the node that holds the parts, or correct the storage. Masters retry by themselves.',
   },
   {

@@ -33,7 +33,13 @@ async function insertRecording(id: string, status: string, age: string, removed 
 
 it('the gauges of the cluster count the rows, give the age of each queue, exist only while the leader reads them, and are read only while they are scraped', async () => {
   const slots = { recording: { used: 1, total: 4 }, speechToText: { used: 0, total: 2 } }
-  const mediaNodes = { live: () => [{ slots }, { slots: { recording: slots.recording } }, {}] }
+  const jobs = [
+    { recordingId: 'composing', part: 1, state: 'composing' },
+    { recordingId: 'slow', part: 2, state: 'delivering' },
+  ]
+  const mediaNodes = {
+    live: () => [{ slots, jobs }, { slots: { recording: slots.recording }, jobs: [] }, { jobs: [] }],
+  }
   const gauges = new ClusterGauges(dataSource, mediaNodes as unknown as MediaNodesService)
   await insertSession(database, 'one')
   await insertSession(database, 'two')
@@ -50,6 +56,13 @@ it('the gauges of the cluster count the rows, give the age of each queue, exist 
   )
   await insertRecording('live', 'started', '5 s')
   await insertRecording('slow', 'stopped', '70 s')
+  await insertRecording('composing', 'stopped', '1 day')
+  await insertRecording('composed', 'stopped', '1 day')
+  await database.query(
+    `INSERT INTO recording_part (recording_id, node_id, boot_id, media_epoch, ended, ended_at)
+     VALUES ('composed', 'node', 'boot', 1, '{}', now() - interval '60 s'),
+            ('slow', 'node', 'boot', 1, '{}', now() - interval '99 s')`,
+  )
   await insertRecording('done', 'ready', '1 day')
   await insertRecording('gone', 'ready', '30 s', true)
   await database.query(
@@ -84,7 +97,7 @@ it('the gauges of the cluster count the rows, give the age of each queue, exist 
     'cluster_streams{kind="audio_video"}': 1,
     'cluster_recordings{status="starting"}': 0,
     'cluster_recordings{status="started"}': 1,
-    'cluster_recordings{status="stopped"}': 1,
+    'cluster_recordings{status="stopped"}': 3,
     'cluster_recordings{status="ready"}': 1,
     'cluster_recordings{status="failed"}': 0,
     'cluster_cameras{status="connecting"}': 0,
@@ -122,11 +135,11 @@ it('the age of a queue is read from its first event, also when the statistics ha
   await database.query('ANALYZE outbox')
   await database.query(`DELETE FROM outbox WHERE consumer = 'history'`)
   const plan: object[] = []
-  const explain = async (sql: string): Promise<object[]> => {
-    plan.push(...(await rows<object>(dataSource, `EXPLAIN ${sql}`)))
+  const explain = async (sql: string, values: unknown[]): Promise<object[]> => {
+    plan.push(...(await rows<object>(dataSource, `EXPLAIN ${sql}`, values)))
     return []
   }
-  await liveCounts({ query: explain as DataSource['query'] })
+  await liveCounts({ query: explain as DataSource['query'] }, [])
   expect(JSON.stringify(plan)).toContain('outbox_due')
   expect(JSON.stringify(plan)).not.toMatch(/Seq Scan on outbox|outbox_pk/)
 })

@@ -45,12 +45,18 @@ export class ClusterGauges {
   @Job({ name: 'cluster gauges', scope: 'leader', everyMs: LIVE_MS, isSlow: true })
   async read({ now }: { now: number }): Promise<void> {
     if (performance.now() - this.#scrapedAt > UNUSED_MS) return
-    this.#live = await liveCounts(this.dataSource)
+    this.#live = await liveCounts(this.dataSource, this.#composed)
     if (now - this.#settledAt >= SETTLED_MS) {
       this.#settled = await settledCounts(this.dataSource)
       this.#settledAt = now
     }
     this.#readAt = performance.now()
+  }
+
+  /** The composition of a long recording takes hours, also in normal operation. */
+  get #composed(): string[] {
+    const jobs = this.mediaNodes.live().flatMap((node) => node.jobs)
+    return jobs.filter(({ state }) => state === 'composing').map(({ recordingId }) => recordingId)
   }
 
   get #isCurrent(): boolean {
