@@ -182,6 +182,7 @@ export const ALERT_CASES = {
   SessionServiceRecordingPartsFailed: values(NODE, {
     [s('recordings_ended_total', `${node},result="not_started"`)]: ['0x5 4x15', '0x5 1x15'],
     [s('recordings_ended_total', `${node},result="stopped"`)]: ['0x20', '0+1x20'],
+    [s('recordings_ended_total', `${node},result="drained"`)]: ['0x20', '0x5 9x15'],
   }),
   SessionServiceRecordingsWaiting: gauge(CLUSTER, queue('finalizing'), 1801, 1799),
   SessionServiceRecordingStorageFailures: values(CLUSTER, {

@@ -54,7 +54,9 @@ describe('a recording', () => {
     expect(await reportedEndOf(nodeId)).toEqual({ recordingId: job.recordingId, part: 1, files: [] })
     await until('nothing is left of it', async () => (await jobsLeft()).length === 0)
     await expect(rig.master.ask(nodeId, 'stopRecording', job)).rejects.toMatchObject({ code: 'NOT_FOUND' })
-    expect(await metricsOf(node)).toMatch(/^session_service_recordings_ended_total\{result="stopped"\} 1$/m)
+    const metrics = await metricsOf(node)
+    expect(metrics).toMatch(/^session_service_recordings_ended_total\{result="stopped"\} 1$/m)
+    expect(metrics).toMatch(/^session_service_recordings_ended_total\{result="drained"\} 0$/m)
   })
 
   it('is rejected without its room, for another epoch, and when all slots are in use', async () => {

@@ -18,7 +18,7 @@ import { Rhythm } from '../node/rhythm.js'
 import { removeStaleScratchDirs } from './custom/scratch-dir.js'
 import { compose } from './deferred/compose.js'
 import { DeliveryJob, type Composed, type JobEnvironment } from './jobs/delivery-job.js'
-import { Job } from './jobs/job.js'
+import { Job, SHUTDOWN } from './jobs/job.js'
 import type { Notes } from './jobs/journal.js'
 import { recorderFor } from './recorders.js'
 import { RecordingsFolder } from './jobs/recordings-folder.js'
@@ -29,7 +29,6 @@ import { hasSlots, recordingSlots, slotsOf, wholeSlots } from './slots.js'
 const DISK_CHECK_BEATS = 4
 /** Interval of the search for orphaned jobs. */
 const SALVAGE_MS = 30_000
-const SHUTDOWN = 'the media node shuts down'
 const DISK_FULL = `${NOT_ENOUGH_DISK}: the disk of the media node is nearly full`
 
 /** The recording jobs of this node; each records one part of a recording. */
@@ -43,7 +42,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
   readonly #shutdown = new AbortController()
   readonly #ended = metrics.counter('recordings_ended_total', {
     help: 'Ended recording parts, by result',
-    labels: { result: ['stopped', 'failed', 'not_started', 'salvaged', 'discarded'] },
+    labels: { result: ['stopped', 'failed', 'drained', 'not_started', 'salvaged', 'discarded'] },
   })
   readonly #timers: { stop(): void }[] = []
   #usable = true

@@ -40,8 +40,8 @@ export interface Composed {
   failure?: string
 }
 
-/** `left`: to the next node, which salvages it. `discarded`: its recording was deleted. */
-export type JobEnd = 'stopped' | 'failed' | 'not_started' | 'salvaged' | 'discarded' | 'left'
+/** `drained`: the node shuts down. `left`: to the next node, which salvages it. `discarded`: its recording was deleted. */
+export type JobEnd = 'stopped' | 'failed' | 'drained' | 'not_started' | 'salvaged' | 'discarded' | 'left'
 
 /** The end of a job: makes its files if they are not there yet, delivers its files, reports to the masters, and removes its folder. */
 export class DeliveryJob {

@@ -9,7 +9,7 @@ import { until } from '@session-service/local-stack'
 import type { Room } from '../../rooms/room.js'
 import { deliveryTo, jobOf } from '../fixtures/jobs.js'
 import { DeliveryJob, type JobEnvironment } from './delivery-job.js'
-import { Job } from './job.js'
+import { Job, SHUTDOWN } from './job.js'
 import { Journal, type Notes } from './journal.js'
 import type { RecorderFactory } from '../recorder/recorder.js'
 
@@ -89,6 +89,35 @@ it('no recorder is created for a job that has been stopped', async () => {
   await expect(job.started).rejects.toMatchObject({ code: 'LAUNCH_FAILED', message: 'the disk is full' })
   expect(await job.done).toBe('not_started')
   expect([make.mock.calls, existsSync(folder)]).toEqual([[], false])
+})
+
+it.each([
+  ['after a stop', undefined, 'stopped'],
+  ['whose program has failed', 'ffmpeg was ended by SIGKILL', 'failed'],
+  ['of a node that shuts down', SHUTDOWN, 'drained'],
+])('a job %s ends with the result that the metric counts', async (_, failure, result) => {
+  const ends: RecordingEnded[] = []
+  const job = new Job(
+    environment({ report: async (ended) => void ends.push(ended) }),
+    jobOf('room', await deliveryTo(join(root, 'masters'))),
+    ROOM,
+    () => ({ start: () => Promise.resolve(1), stop: () => Promise.resolve([]) }),
+    () => Promise.resolve(),
+  )
+  await job.started
+  job.end(failure)
+  expect(await job.done).toBe(result)
+  expect(ends.map((ended) => ended.failure)).toEqual([failure])
+})
+
+it('a job that its node drains while it starts has not failed to start', async () => {
+  const admitted = Promise.withResolvers<void>()
+  const order = jobOf('room', await deliveryTo(join(root, 'masters')))
+  const job = new Job(environment(), order, ROOM, jest.fn<RecorderFactory>(), () => admitted.promise)
+  job.end(SHUTDOWN)
+  admitted.resolve()
+  await expect(job.started).rejects.toMatchObject({ code: 'LAUNCH_FAILED' })
+  expect(await job.done).toBe('drained')
 })
 
 it('the journal is kept alive while files are being delivered', async () => {

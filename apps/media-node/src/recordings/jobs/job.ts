@@ -12,6 +12,9 @@ import type { Notes } from './journal.js'
 /** After this time the files are used as they are; the recorder is abandoned. */
 const STOP_TIMEOUT_MS = 20_000
 
+/** The failure of a job whose node shuts down. */
+export const SHUTDOWN = 'the media node shuts down'
+
 /** The job of one recording part, from the command of a master to the final report. */
 export class Job extends DeliveryJob {
   /** Not corrected during the recording, so that its files stay in step. */
@@ -103,7 +106,8 @@ export class Job extends DeliveryJob {
     await this.#recorded()
     await this.compose()
     await this.deliver()
-    return this.notes.failure === undefined ? 'stopped' : 'failed'
+    if (this.notes.failure === undefined) return 'stopped'
+    return this.#isDrained ? 'drained' : 'failed'
   }
 
   /** Once: a retry continues with the notes. */
@@ -119,7 +123,11 @@ export class Job extends DeliveryJob {
     this.notes.state = 'delivering'
     await this.#stop()
     await rm(this.environment.folder, { recursive: true, force: true })
-    return 'not_started'
+    return this.#isDrained ? 'drained' : 'not_started'
+  }
+
+  get #isDrained(): boolean {
+    return this.notes.failure === SHUTDOWN
   }
 
   /** Resolves with the recorded files in any case. */
