@@ -107,7 +107,8 @@ export const ALERT_CASES = {
   }),
   SessionServiceServerErrors: values(CLUSTER, {
     [requests('5xx')]: ['0+6x20', '0+4x20'],
-    [requests('2xx')]: ['0+94x20', '0+96x20'],
+    [requests('refused')]: ['0x20', '0+20x20'],
+    [requests('2xx')]: ['0+94x20', '0+76x20'],
   }),
   SessionServiceDatabaseUnreachable: values(MASTER, {
     [s('database_errors_total', `${master},class="connection"`)]: ['0+5x20', '5x20'],

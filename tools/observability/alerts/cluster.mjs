@@ -124,7 +124,8 @@ export const CLUSTER_ALERTS = [
     for: '5m',
     severity: 'critical',
     summary: 'More than 5 % of the REST requests end with 5xx',
-    meaning: '503 is a lost dependency or a lack of capacity, 500 a fault.',
+    meaning:
+      '503 is a lost dependency or a lack of capacity, 502 a program or media node that did not start, 500 a fault. 501 of a module that is switched off and 500 of a camera that cannot be read do not count.',
     look: 'Errors by route on the dashboard API; log lines of masters at level `error`.',
     act: 'Correct the dependency; report a fault with its log lines.',
   },

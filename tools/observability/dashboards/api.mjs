@@ -27,16 +27,16 @@ const REST = [
   ),
   graph(
     'Errors by route',
-    'Answers with 4xx and 5xx in each second; 0 in total while there is none.',
+    'Answers with 4xx and 5xx in each second, refused are 501 and cameras that cannot be read; 0 in total while there is none.',
     { unit: 'reqps' },
     {
-      [`${sumOfRates(`${REQUESTS}_count{status=~"4xx|5xx"}`, 'method, route, status')} or 0 * ${sumOfRates(`${REQUESTS}_count`)}`]:
+      [`${sumOfRates(`${REQUESTS}_count{status=~"4xx|5xx|refused"}`, 'method, route, status')} or 0 * ${sumOfRates(`${REQUESTS}_count`)}`]:
         '{{method}} {{route}} {{status}}',
     },
   ),
   graph(
     'Share of 5xx',
-    'Of all requests.',
+    'Of all requests, without refused ones.',
     { unit: 'percentunit', max: 1 },
     {
       [`(${sumOfRates(`${REQUESTS}_count{status="5xx"}`)} or 0 * ${sumOfRates(`${REQUESTS}_count`)}) / ${sumOfRates(`${REQUESTS}_count`)}`]:

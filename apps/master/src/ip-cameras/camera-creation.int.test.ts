@@ -145,6 +145,17 @@ describe('POST connection with type IPCAM', () => {
     expect(testbed.names(id)).not.toContain('participantLeft')
   })
 
+  it('is counted apart from faults of the service when it cannot be read', async () => {
+    const { id } = await testbed.stack.api.createSession()
+    testbed.refuse(new ServiceError('CAMERA_FAILED', 'no answer'))
+    expect((await testbed.stack.rest('POST', `/sessions/${id}/connection`, CAMERA)).status).toBe(500)
+    testbed.north.onCommand = () => undefined
+    const text = await (await fetch(`${testbed.stack.masters[0]?.opsUrl}/metrics`)).text()
+    expect(text).toMatch(
+      /^session_service_http_request_seconds_count\{method="POST",route=".*\/connection",status="refused"\} /m,
+    )
+  })
+
   it('answers 503 and removes the camera from a node that may have started it', async () => {
     const { id } = await testbed.stack.api.createSession()
     testbed.refuse(new ServiceError('UNAVAILABLE', 'the answer was lost'))

@@ -18,6 +18,10 @@ import { HTTP_STATUS, RETRY_AFTER_S } from './status.js'
 /** Provide an ErrorTranslator under this token to replace the one for the database. */
 export const ERROR_TRANSLATOR = Symbol('ERROR_TRANSLATOR')
 
+const cameraFailures = new WeakSet<object>()
+/** Whether the status 500 of this reply shows that a camera cannot be read: no fault of the service. */
+export const isCameraFailure = (reply: object): boolean => cameraFailures.has(reply)
+
 /** The part of a Fastify request that the filter uses. */
 interface HttpRequest {
   id?: string
@@ -39,6 +43,7 @@ interface Answer {
   message: string
   /** The level of the log entry; none when left out. */
   log?: 'error' | 'warn'
+  isCameraFailure?: boolean
 }
 
 function messageOfException(exception: HttpException): string {
@@ -69,7 +74,8 @@ function answerOf(error: unknown, translate: ErrorTranslator): Answer {
   const known = error instanceof ServiceError ? error : translate(error)
   if (!known || known.code === 'INTERNAL') return INTERNAL
   const status = HTTP_STATUS[known.code]
-  return { status, message: known.message, ...(status === 503 && { log: 'warn' }) }
+  const isCamera = known.code === 'CAMERA_FAILED'
+  return { status, message: known.message, ...(status === 503 && { log: 'warn' }), isCameraFailure: isCamera }
 }
 
 /**
@@ -95,7 +101,8 @@ export class HttpErrorFilter implements ExceptionFilter {
   /** For errors that Nest does not handle: pass it to Fastify as `frameworkErrors`. */
   readonly answer = (error: unknown, request: HttpRequest, response: object): void => {
     const reply = response as HttpReply
-    const { status, message, log } = answerOf(error, this.#translate)
+    const { status, message, log, isCameraFailure: isCamera } = answerOf(error, this.#translate)
+    if (isCamera) cameraFailures.add(response)
     // Some messages repeat the URL of the request.
     const text = redactText(message)
     const path = request.originalUrl.split('?', 1)[0] ?? ''
