@@ -1,6 +1,7 @@
 import { metrics, type ServiceLogger } from '@session-service/server-kit'
 import { markServed, type Rollback, saveRollback } from '../api/configuration/generations.js'
 import { EventLog } from '../events/event-log.js'
+import { MasterMembership } from '../media-nodes/master-membership.js'
 import type { Served } from './serve-with-fallback.js'
 import type { StartedApplication } from './start-application.js'
 
@@ -16,6 +17,7 @@ export async function recordServed(served: Served<StartedApplication>, logger: S
   try {
     const generation = rollback ? await recordRollback(instance, rollback, logger) : origin.overrides.generation
     if (generation === undefined) return
+    instance.app.get(MasterMembership).serves(generation)
     await markServed(dataSource.manager, masterId, { ...candidate, generation })
   } catch (error) {
     logger.error({ err: error }, 'storing which configuration is served failed')

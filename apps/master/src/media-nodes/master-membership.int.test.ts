@@ -79,6 +79,20 @@ it('a dead master is removed and notified, one that is alive stays', async () =>
   await database.query('DELETE FROM master')
 })
 
+it('a row that was removed gets the generation again that its master serves', async () => {
+  const generation = async (): Promise<unknown> =>
+    (await database.query(`SELECT generation::int FROM master WHERE id = 'one'`))[0]?.generation
+  await renew()
+  expect(await generation()).toBeNull()
+  await database.query('UPDATE master SET generation = 6')
+  await renew()
+  expect(await generation()).toBe(6)
+  membership.serves(7)
+  await database.query('DELETE FROM master')
+  await renew()
+  expect(await generation()).toBe(7)
+})
+
 function beat(): void {
   const load = { cpuLoad: 0, memoryBytes: 1, workers: 1, rooms: 0, connections: 0, streams: 0, consumers: 0 }
   const heartbeat = { nodeId: 'north', bootId: 'boot', sentAt: 1, ip: '', status: 'running' as const, ...load }

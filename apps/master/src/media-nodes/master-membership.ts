@@ -22,7 +22,7 @@ const SAVE_INTERVAL_MS = 500
 const SET_BACK_MS = 30_000
 
 /**
- * Writes the row of the master ($1 id, $2 address, $3 number of nodes) and, in the rows of the nodes ($4 ids, $5 boots), the
+ * Writes the row of the master ($1 id, $2 address, $3 number of nodes, $7 generation or null) and, in the rows of the nodes ($4 ids, $5 boots), the
  * times of the last heartbeats ($6, UTC ms). Skips locked rows: their owner knows.
  */
 const RENEWAL = `heard AS (
@@ -32,8 +32,9 @@ const RENEWAL = `heard AS (
         AND (r.at > n.heard_at + ${SAVE_INTERVAL_MS} OR r.at < n.heard_at - ${SET_BACK_MS})
       FOR NO KEY UPDATE OF n SKIP LOCKED) d WHERE m.id = d.id),
   renewed AS (
-    INSERT INTO master (id, alive_at, uri, nodes_heard) VALUES ($1, clock_timestamp(), $2, $3)
-    ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at, nodes_heard = excluded.nodes_heard
+    INSERT INTO master (id, alive_at, uri, nodes_heard, generation) VALUES ($1, clock_timestamp(), $2, $3, $7)
+    ON CONFLICT (id) DO UPDATE SET alive_at = excluded.alive_at, nodes_heard = excluded.nodes_heard,
+                                   generation = coalesce(excluded.generation, master.generation)
     RETURNING (SELECT coalesce(max(nodes_heard), 0) FROM master WHERE id <> $1) AS most)`
 
 /** The rows of live masters, and whether this master is on the majority side of a split bus. */
@@ -43,6 +44,8 @@ export class MasterMembership extends ClusterMembership {
   #isInMinority = false
   /** The last renewal that succeeded, by `performance.now()`. */
   #renewedAt = -Infinity
+  /** The restart whose configuration this master serves; null before it serves. */
+  #generation: number | null = null
 
   constructor(
     private readonly dataSource: DataSource,
@@ -63,6 +66,11 @@ export class MasterMembership extends ClusterMembership {
     return this.#renewedAt > at
   }
 
+  /** From now on the row contains the generation, also when it was removed and is written again. */
+  serves(generation: number): void {
+    this.#generation = generation
+  }
+
   get isResting(): boolean {
     return this.mediaNodes.areResting
   }
@@ -79,6 +87,7 @@ export class MasterMembership extends ClusterMembership {
         heard.map(({ nodeId }) => nodeId),
         heard.map(({ bootId }) => bootId),
         heard.map(({ at }) => at),
+        this.#generation,
       ],
       done: (renewed) => {
         this.#renewedAt = performance.now()

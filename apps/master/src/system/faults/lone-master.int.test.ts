@@ -1,5 +1,5 @@
 import { CLOSE_CODE } from '@session-service/contract'
-import { FaultRig, postponeEviction, ServiceApi } from '@session-service/testing'
+import { FaultRig, postponeEviction, ServiceApi, until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it, jest } from '@jest/globals'
 
 jest.setTimeout(120_000)
@@ -52,5 +52,10 @@ it('the clients of a master that alone loses the database resume at another mast
       connectionId,
     ])
     expect(row).toEqual({ status: 'active', evict_at: null })
+    // The row of the master was removed. Without its generation it would count as one that does not serve.
+    await until('both masters serve the same configuration', async () => {
+      const serving = await rig.stack.postgres.query('SELECT 1 FROM master WHERE generation = 0')
+      return serving.length === 2
+    })
     await again.request('leave', {})
   }))
