@@ -56,6 +56,26 @@ describe('redact', () => {
     expect(text).not.toMatch(/a:b@c|"password":"b"/)
   })
 
+  it.each([
+    ['23502', 'Failing row contains (1, Ann).', '[row]'],
+    ['23505', 'Key (id)=(con_1) already exists.', 'Key (id)=(con_1) already exists.'],
+  ])('hides the values of a failed SQL statement with the code %s', (code, detail, shownDetail) => {
+    const driverError = Object.assign(new Error('violates a constraint'), { code, detail })
+    const fields = { query: 'INSERT INTO t VALUES ($1, $2)', parameters: [1, 'Ann'], code, detail, driverError }
+    const failed = Object.assign(new Error('violates a constraint'), fields)
+    const shown = redact({ err: Object.assign(new Error('outer'), { failed }) })
+    for (const error of [redact(failed), (shown as { err: { failed: unknown } }).err.failed])
+      expect(error).toMatchObject({
+        message: 'violates a constraint',
+        query: fields.query,
+        parameters: '[2 values]',
+        detail: shownDetail,
+        driverError: { code, detail: shownDetail },
+      })
+    expect(JSON.stringify(shown)).not.toContain('Ann')
+    expect(redact({ parameters: ['a'], detail: 'b' })).toEqual({ parameters: ['a'], detail: 'b' })
+  })
+
   it('accepts cycles and values that JSON cannot represent', () => {
     const cycle: Record<string, unknown> = {
       big: 12n,

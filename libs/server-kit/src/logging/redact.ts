@@ -3,6 +3,8 @@ import { stdSerializers } from 'pino'
 const MASK = '***'
 const SECRET_KEY = /(token|secret|password|passwd|credential|authorization|resumekey|cookie)$/i
 const MAX_DEPTH = 6
+/** Codes of Postgres whose `detail` has the whole row: a null value, and a violated check. */
+const ROW_VIOLATIONS = new Set<unknown>(['23502', '23514'])
 
 /** Secrets within a text: a password in a URL, a token, a secret query parameter. */
 const SECRET_TEXT: readonly (readonly [pattern: RegExp, replacement: string])[] = [
@@ -27,15 +29,26 @@ function redactObject(value: object, depth: number): unknown {
   return redactEntries(value, depth)
 }
 
-const redactEntries = (value: object, depth: number): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [
-      key,
-      SECRET_KEY.test(key) && item != null && item !== '' ? MASK : redact(item, depth + 1),
-    ]),
-  )
+function redactEntries(value: object, depth: number): Record<string, unknown> {
+  const isFailure = 'stack' in value
+  const shown = (key: string, item: unknown): unknown => {
+    if (SECRET_KEY.test(key) && item != null && item !== '') return MASK
+    return (isFailure ? withoutData(value, key, item) : undefined) ?? redact(item, depth + 1)
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shown(key, item)]))
+}
 
-/** A copy for logging: secrets are masked by name and by pattern, errors keep their stack, at most six levels deep. */
+/** What replaces a member of an error that has data of users: the values of an SQL statement, and a row of a table. */
+function withoutData(error: object, key: string, item: unknown): string | undefined {
+  if (key === 'parameters' && Array.isArray(item)) return `[${item.length} values]`
+  if (key === 'detail' && 'code' in error && ROW_VIOLATIONS.has(error.code)) return '[row]'
+  return undefined
+}
+
+/**
+ * A copy for logging, at most six levels deep: secrets are masked by name and by pattern, errors keep their stack, without
+ * the values of an SQL statement.
+ */
 export function redact(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return redactText(value)
   if (typeof value === 'bigint') return value.toString()
