@@ -29,6 +29,9 @@ const sources: DataSource[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase()
+  // Masters count what others have committed, whatever the database sets.
+  const name = new URL(database.url).pathname.slice(1)
+  await database.query(`ALTER DATABASE "${name}" SET default_transaction_isolation = 'repeatable read'`)
   for (let master = 0; master < 2; master++)
     sources.push(await createDataSource(database.url, ENTITIES, () => undefined).initialize())
   await migrate(sources[0] as DataSource)

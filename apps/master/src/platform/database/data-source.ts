@@ -12,6 +12,11 @@ const STATEMENT_TIMEOUT_MS = 3_500
 /** A server that has not cancelled a statement after this long hangs, ms. */
 const HANG_MS = STATEMENT_TIMEOUT_MS + 500
 const POOL_SIZE = 16
+/**
+ * What statements rely on, whatever the database or the role sets: a statement after a lock sees what its former holder has
+ * committed, and times are read as Postgres writes them. Not with the start of the connection, where poolers refuse it.
+ */
+const SETTINGS = `SET default_transaction_isolation = 'read committed'; SET datestyle = 'ISO'`
 
 export function createDataSource(
   url: string,
@@ -34,6 +39,7 @@ export function createDataSource(
       statement_timeout: STATEMENT_TIMEOUT_MS,
       lock_timeout: LOCK_TIMEOUT_MS,
       query_timeout: HANG_MS,
+      onConnect: (client: pg.ClientBase) => client.query(SETTINGS),
       keepAlive: true,
     },
   })
