@@ -206,6 +206,19 @@ describe('the history', () => {
     expect(await count('session_history')).toBe(1)
   })
 
+  it('keeps the old records of a session whose end is not read yet, and summarizes them with it', async () => {
+    const session = sessionAt(1_000)
+    await record(sessionCreated(session, { customSessionId: 'daily' }))
+    await served(async () => void (await isRead()))
+    await database.query(`UPDATE session_record SET stored_at = clock_timestamp() - interval '2 days'`)
+    await record(sessionDestroyed(session, 'automaticStop', 9_000))
+    await historyWith().purgeOld({ isStopping: () => false })
+    await served(async (history) => {
+      await isRead()
+      expect(await history.get('daily_1000')).toMatchObject({ customSessionId: 'daily' })
+    })
+  })
+
   it('reads a page of 10,000 sessions by an index, and deletes by another one', async () => {
     await database.query(
       `INSERT INTO session_history SELECT 'ses_' || n, 'ses' || n % 10, '', n, n, 1, 'automaticStop', NULL, NULL, NULL,

@@ -142,14 +142,19 @@ export class SessionHistoryRepository {
     )
   }
 
-  /** Deletes records that no summary will take: of sessions that ended while the history was off. Gives their number. */
+  /**
+   * Deletes records that no summary will take: of sessions that ended while the history was off, and whose end does not
+   * wait in the outbox. Gives their number.
+   */
   deleteLeftover(limit: number): Promise<number> {
     return execute(
       this.dataSource,
       `DELETE FROM session_record WHERE position IN (
          SELECT r.position FROM session_record r
          WHERE r.stored_at < clock_timestamp() - interval '1 day'
-           AND NOT EXISTS (SELECT 1 FROM session s WHERE s.unique_id = r.unique_session_id) LIMIT $1)`,
+           AND NOT EXISTS (SELECT 1 FROM session s WHERE s.unique_id = r.unique_session_id)
+           AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.consumer = 'history' AND o.dead_at IS NULL
+                             AND o.session_key = r.unique_session_id) LIMIT $1)`,
       [limit],
     )
   }
