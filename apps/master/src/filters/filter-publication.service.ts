@@ -1,4 +1,4 @@
-import { checkFilter, newStreamId, type SignallingCall } from '@session-service/contract'
+import { checkFilter, newStreamId, ServiceError, type SignallingCall } from '@session-service/contract'
 import { Injectable } from '@nestjs/common'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { mediaOptionsOf, streamKindOf } from '../streams/media-options.js'
@@ -11,6 +11,8 @@ import { FiltersService, newFilterId } from './filters.service.js'
 
 type FilteringPublisher = Publisher & FilterUser
 type Published = Awaited<ReturnType<StreamsService['publish']>>
+/** What became of a stream that was inserted with a filter. */
+type Outcome = 'filtered' | 'without filter' | 'ended'
 
 /** Publishes streams with filters: new ones, and those whose media was lost with the filter that they had. */
 @Injectable()
@@ -47,8 +49,7 @@ export class FilterPublication {
         { ...call, streamId },
         { ...publishedFilter(filter), isNew: true },
       )
-      const works = await this.published(roomId, { streamId, connectionId }, filter.filterId)
-      return works ? published : { ...published, filter: {} }
+      return answerOf(published, await this.published(roomId, { streamId, connectionId }, filter.filterId))
     } catch (error) {
       await this.service.discard(streamId, filter.filterId)
       throw error
@@ -62,8 +63,8 @@ export class FilterPublication {
     const stream = { streamId: call.streamId, connectionId: user.connectionId }
     const filter = await this.ofFormer(stream)
     const published = await this.streams.publish(user, call, filter)
-    if (!filter || (await this.published(user.roomId, stream, filter.applied.filterId))) return published
-    return { ...published, filter: {} }
+    if (!filter) return published
+    return answerOf(published, await this.published(user.roomId, stream, filter.applied.filterId))
   }
 
   /** The filter of a stream whose media was lost, to publish it again. Reports about the former media have no effect. */
@@ -72,13 +73,19 @@ export class FilterPublication {
     return filter && publishedFilter(filter)
   }
 
-  /** A stream was inserted with a filter, which may have ended before: then it returns false. */
-  async published(roomId: string, stream: StreamRef, filterId: string): Promise<boolean> {
-    if (await this.filters.confirm(stream.streamId, filterId)) return true
-    if (await this.filters.clearView(stream.streamId))
-      announceFilter(this.broadcast, roomId, stream, {}, { reason: 'filterFailed' })
-    return false
+  /** A stream was inserted with a filter, which may have ended before, and the stream since. */
+  async published(roomId: string, stream: StreamRef, filterId: string): Promise<Outcome> {
+    if (await this.filters.confirm(stream.streamId, filterId)) return 'filtered'
+    if (!(await this.filters.clearView(stream.streamId))) return 'ended'
+    announceFilter(this.broadcast, roomId, stream, {}, { reason: 'filterFailed' })
+    return 'without filter'
   }
+}
+
+/** @throws ServiceError NOT_FOUND: the publisher may have got `streamDestroyed` already, and would keep the stream */
+function answerOf(published: Published, outcome: Outcome): Published {
+  if (outcome === 'ended') throw new ServiceError('NOT_FOUND', 'the stream has ended', { subject: 'stream' })
+  return outcome === 'filtered' ? published : { ...published, filter: {} }
 }
 
 const publishedFilter = (filter: StoredFilter): PublishedFilter => ({

@@ -303,4 +303,22 @@ describe('publish with a filter', () => {
     await until('the publisher is notified', () => changes(alice).length > 0)
     expect(changes(alice)).toEqual([['filterFailed', {}]])
   })
+
+  it('is refused when the stream ended before its filter was confirmed', async () => {
+    const alice = await testbed.join(await testbed.session(), 'MODERATOR')
+    const { postgres } = testbed.stack
+    await postgres.query(`CREATE FUNCTION end_stream() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      DELETE FROM stream_filter WHERE stream_id = NEW.id;
+      DELETE FROM stream WHERE id = NEW.id;
+      RETURN NULL;
+    END $$`)
+    await postgres.query('CREATE TRIGGER ended AFTER INSERT ON stream FOR EACH ROW EXECUTE FUNCTION end_stream()')
+    try {
+      await expect(alice.client.request('publish', { tracks, filter: BLUR })).rejects.toEqual(
+        code('NOT_FOUND', 'the stream has ended'),
+      )
+    } finally {
+      await postgres.query('DROP FUNCTION end_stream CASCADE')
+    }
+  })
 })

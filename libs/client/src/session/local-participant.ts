@@ -12,6 +12,7 @@ import { MediaRecovery } from './media-recovery.js'
 import { DISTANT_SOCKET_MS, type Emit, type SessionContext } from '../streams/context.js'
 import type { ExceptionName, SessionOrigin } from '../streams/events.js'
 import { Experience } from '../streams/experience.js'
+import { PendingPublications } from '../streams/pending-publications.js'
 import { PendingStreams } from '../streams/pending-streams.js'
 import { type Engine, type MediaLocation, type OpenEngine, engineOpener } from '../media/engine.js'
 import { MediaConnection } from '../media/media-connection.js'
@@ -20,7 +21,7 @@ import type { Publisher } from '../streams/publisher.js'
 import { Recordings } from './recordings.js'
 import { RosterEvents } from './roster-events.js'
 import { Roster, ownInfo } from './roster.js'
-import type { RosterSnapshot, RosterChange, ServerNotification } from '../signalling/notification.js'
+import type { RosterChange, ServerNotification } from '../signalling/notification.js'
 import { type JoinResult, type JoinTimes, type ResumeResult, Signalling } from '../signalling/signalling.js'
 import { emitSignal } from './signals.js'
 import { SpeechToText } from './speech-to-text.js'
@@ -41,13 +42,7 @@ const LEAVE_TIMEOUT_MS = 1_000
 /** The participation from joining to leaving: signalling, media, the roster, and the handling of each notification. */
 export class LocalParticipant implements SessionContext {
   readonly publishers = new Map<string, Publisher>()
-  /** Publishers whose `publish` request is pending. */
-  readonly #publishing = new Set<Publisher>()
-  /**
-   * Own streams of a snapshot without a publisher. Each belongs to a pending request, or to one that failed because its
-   * answer was lost.
-   */
-  readonly #possibleOrphans = new Set<string>()
+  readonly pendingPublications = new PendingPublications(this)
   readonly subscribers = new Map<string, Subscriber>()
   readonly roster: Roster
   readonly pendingStreams = new PendingStreams()
@@ -189,14 +184,8 @@ export class LocalParticipant implements SessionContext {
   }
 
   /** Publishes. Rejects with the server's error; the application may then try again. */
-  async publish(publisher: Publisher): Promise<void> {
-    this.#publishing.add(publisher)
-    try {
-      await publisher.publish(this)
-    } finally {
-      this.#publishing.delete(publisher)
-      this.#unpublishOrphans()
-    }
+  publish(publisher: Publisher): Promise<void> {
+    return this.pendingPublications.run(publisher, () => publisher.publish(this))
   }
 
   async leave(): Promise<void> {
@@ -214,9 +203,10 @@ export class LocalParticipant implements SessionContext {
     this.#mediaRecovery.stop()
     this.experience.stop()
     this.signalling.close()
-    for (const publisher of [...this.publishers.values(), ...this.#publishing]) publisher.destroyed(reason)
+    for (const publisher of [...this.publishers.values(), ...this.pendingPublications.publishers])
+      publisher.destroyed(reason)
     for (const subscriber of this.subscribers.values()) subscriber.destroyed(reason)
-    for (const collection of [this.publishers, this.subscribers, this.#publishing]) collection.clear()
+    for (const collection of [this.publishers, this.subscribers, this.pendingPublications]) collection.clear()
     this.pendingStreams.close()
     this.speechToText.close()
     this.media.close()
@@ -243,6 +233,9 @@ export class LocalParticipant implements SessionContext {
         return this.media.epochSeen(notification.params.mediaEpoch, notification.params.afterMs)
       case 'streamCreated':
         return this.#streamCreated(notification.params)
+      case 'streamDestroyed':
+        this.pendingPublications.ended(notification.params)
+        return this.changed(notification)
       case 'recordingStarted':
         return this.recordings.started(notification.params)
       case 'recordingStopped':
@@ -294,13 +287,13 @@ export class LocalParticipant implements SessionContext {
 
   /** Keeps lost streams that the snapshot does not contain: their publishers have not restored them yet. */
   #applySnapshot(snapshot: SessionSnapshot): void {
-    const shown = this.pendingStreams.withPending(this.#withoutUnknownOwn(snapshot), this.roster.snapshot())
+    const known = this.pendingPublications.withoutUnknown(snapshot)
+    const shown = this.pendingStreams.withPending(known, this.roster.snapshot())
     this.#rosterEvents.emitAll(this.roster.applySnapshot(shown))
     for (const { streamId, connectionId } of snapshot.streams)
       if (connectionId !== this.ownConnectionId) this.#streamReturned(streamId, connectionId)
     this.recordings.applySnapshot(snapshot.recordings)
-    for (const streamId of this.#unknownOwn(snapshot)) this.#possibleOrphans.add(streamId)
-    this.#unpublishOrphans()
+    this.pendingPublications.unpublishUnknown(snapshot)
   }
 
   #streamCreated(info: StreamInfo): void {
@@ -324,26 +317,5 @@ export class LocalParticipant implements SessionContext {
   #sendLimitChanged({ streamId, maxKbps }: { streamId: string; maxKbps: number }): void {
     this.receiverLimits.set(streamId, maxKbps)
     this.publishers.get(streamId)?.fitEncodings()
-  }
-
-  /** Leaves out own streams without a publisher: a pending `publish` adds its stream itself, a failed one never does. */
-  #withoutUnknownOwn(snapshot: RosterSnapshot): RosterSnapshot {
-    const unknown = this.#unknownOwn(snapshot)
-    const streams = snapshot.streams.filter(({ streamId }) => !unknown.includes(streamId))
-    return { connections: snapshot.connections, streams }
-  }
-
-  #unknownOwn({ streams }: RosterSnapshot): string[] {
-    return streams
-      .filter(({ connectionId, streamId }) => connectionId === this.ownConnectionId && !this.publishers.has(streamId))
-      .map(({ streamId }) => streamId)
-  }
-
-  /** Unpublishes streams that the server created but whose answer was lost with the socket, so that `publish` rejected. */
-  #unpublishOrphans(): void {
-    if (this.#publishing.size > 0 || this.state === 'disconnected') return
-    for (const streamId of this.#possibleOrphans)
-      if (!this.publishers.has(streamId)) this.call('unpublish', { streamId }).catch(() => {})
-    this.#possibleOrphans.clear()
   }
 }

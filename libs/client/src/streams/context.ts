@@ -1,6 +1,7 @@
 import type { Clock } from '../platform/clock.js'
 import type { ExceptionName, SessionEvents, SessionOrigin } from './events.js'
 import type { Experience } from './experience.js'
+import type { PendingPublications } from './pending-publications.js'
 import type { PendingStreams } from './pending-streams.js'
 import type { Call } from '../media/engine.js'
 import type { MediaConnection } from '../media/media-connection.js'
@@ -20,6 +21,7 @@ export interface SessionContext {
   readonly media: MediaConnection
   /** Covers all streams, including own streams. */
   readonly pendingStreams: PendingStreams
+  readonly pendingPublications: PendingPublications
   readonly call: Call
   readonly clock: Clock
   /** Whether a round trip to the server takes longer than the work of a browser that it could overlap. */

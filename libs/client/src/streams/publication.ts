@@ -244,6 +244,8 @@ export class Publication {
     if (!stream) throw new ServiceError('CONFLICT', 'publish: the session ended before the answer')
     this.#stream = stream
     this.#options.announced(stream, description)
+    const reason = this.#context.pendingPublications.endOf(streamId)
+    if (reason) this.#context.changed({ method: 'streamDestroyed', params: { streamId, connectionId, reason } })
     return stream
   }
 

@@ -339,3 +339,26 @@ describe('a publisher whose device ends', () => {
     expect(reported()).toEqual([])
   })
 })
+
+describe('a publisher whose stream ends before publish is answered', () => {
+  let testbed: ParticipantTestbed
+  beforeEach(async () => {
+    testbed = await ParticipantTestbed.join()
+  })
+  afterEach(() => testbed.stop())
+
+  it('ends with the reason of the server, and does not concern the next publication', async () => {
+    testbed.server.answer('publish', () => {
+      const ended = { streamId: 'str_own1', connectionId: 'con_own', reason: 'forceUnpublishByUser' }
+      testbed.server.notify('streamDestroyed', ended)
+      return { result: { streamId: 'str_own1', createdAt: 3 } }
+    })
+    const publisher = await testbed.publish()
+    expect(publisher.published).toBe(false)
+    expect(testbed.log).toEqual(['own streamDestroyed str_own1 forceUnpublishByUser'])
+    expect(testbed.participant.publishers.size).toBe(0)
+    expect(testbed.participant.stream('str_own1')).toBeUndefined()
+    testbed.answerAll()
+    expect((await testbed.publish()).published).toBe(true)
+  })
+})
