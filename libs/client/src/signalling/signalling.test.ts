@@ -268,6 +268,20 @@ describe('Signalling', () => {
     expect(server.calls('unpublish').map(({ socket }) => socket)).toEqual([1, 2])
   })
 
+  it.each([
+    ['forceUnpublish', { streamId: 'str_a' }],
+    ['forceDisconnect', { connectionId: 'con_a' }],
+  ] as const)('%s succeeds when the server no longer finds its target after a lost answer', async (method, params) => {
+    const notFound = { error: new ServiceError('NOT_FOUND', 'no such stream or connection') }
+    server.answer(method, ({ socket }) => (socket === 1 ? 'silence' : notFound))
+    const call = signalling.call(method, params)
+    await until('the call', () => server.calls(method).length === 1)
+    cut()
+    await passUntil('resumed', () => log.includes('resumed'))
+    await expect(call).resolves.toEqual({})
+    await expect(signalling.call(method, params)).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  })
+
   it('does not repeat a signal that may have arrived', async () => {
     const call = signalling.call('signal', { data: 'hello' })
     await until('signal', () => server.calls('signal').length === 1)

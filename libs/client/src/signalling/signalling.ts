@@ -18,6 +18,7 @@ import type { ServerNotification } from './notification.js'
 import { RecentIds } from './recent-ids.js'
 import { abuseDelay, isFinalClose, isRefusal, openWithRetries, retryDelay, retryTimeout } from './retry.js'
 import { RpcSocket, SocketLost } from './rpc-socket.js'
+import { isNotFound } from './service-error.js'
 
 export type JoinResult = SignallingResult<'join'>
 export type ResumeResult = SignallingResult<'resume'>
@@ -69,6 +70,9 @@ const IDEMPOTENT: ReadonlySet<SignallingMethod> = new Set([
   'forceDisconnect',
   'forceUnpublish',
 ] as const)
+
+/** Their target is gone after the first execution, so that the server does not find it when they are sent again. */
+const ENDING: ReadonlySet<SignallingMethod> = new Set(['forceDisconnect', 'forceUnpublish'] as const)
 
 function validated<M extends SignallingMethod>(method: M, params: SignallingParams<M>): SignallingParams<M> {
   const parsed = SIGNALLING_METHODS[method][0].safeParse(params)
@@ -143,11 +147,13 @@ export class Signalling {
   async call<M extends SignallingMethod>(method: M, params: SignallingParams<M>): Promise<SignallingResult<M>> {
     const call = validated(method, params)
     const turn = this.#calls.add(call)
-    for (;;) {
+    for (let sendings = 1; ; sendings++) {
       const socket = await turn()
       try {
         return await socket.request(method, call, SIGNALLING_TIMEOUTS.request)
       } catch (error) {
+        // The compiler does not see that the answers to these methods are empty.
+        if (sendings > 1 && ENDING.has(method) && isNotFound(error)) return {} as SignallingResult<M>
         if (!(error instanceof SocketLost)) throw error
         this.#socketClosed(socket, error.code)
         if (!IDEMPOTENT.has(method) || this.#state === 'ended')
