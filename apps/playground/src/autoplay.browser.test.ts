@@ -14,7 +14,7 @@ afterAll(async () => {
   await stack?.stop()
 })
 
-it('plays muted when the autoplay policy forbids sound, shows a banner, and plays with sound after a click', async () => {
+it('plays muted when the autoplay policy forbids sound, shows a banner that outlasts a reconnection, and plays with sound after a click', async () => {
   const url = stack.playgroundUrl ?? ''
   await Tab.join(browser.context, url, 'tea', 'Ada')
   // The policy permits sound on pages that use the microphone, so the test uses a subscriber.
@@ -34,7 +34,9 @@ it('plays muted when the autoplay policy forbids sound, shows a banner, and play
   const muted = () => watcher.evaluate(() => [...document.querySelectorAll('video')].map((video) => video.muted))
   await watcher.locator('.tile.playing').waitFor()
   expect(await muted()).toEqual([true])
-  await watcher.getByRole('button', { name: 'Turn sound on' }).click()
+  await watcher.evaluate(() => window.playground.session?.dropSocket())
+  await watcher.getByText('You are connected again.').waitFor()
+  await watcher.getByRole('button', { name: 'Turn sound on' }).click({ timeout: 5_000 })
   await watcher.getByText('Your browser muted this page.').waitFor({ state: 'hidden' })
   expect(await muted()).toEqual([false])
   expect(await watcher.evaluate(() => [...document.querySelectorAll('video')].map((video) => video.paused))).toEqual([

@@ -39,6 +39,8 @@ export class CallScreen {
   readonly #copied = h('span', {}, 'Invite')
   #publisher: Publisher | undefined
   #screen: Publisher | undefined
+  /** The browser muted the page, and the user has not turned the sound on since. */
+  #isMuted = false
   readonly #session: Session
   readonly #options: CallOptions
 
@@ -159,9 +161,14 @@ export class CallScreen {
     session.on('reconnected', () => {
       this.#notices.clearBanner()
       this.#notices.say('You are connected again.')
+      // The banner of the loss has replaced the offer.
+      if (this.#isMuted) this.#offerSound()
     })
     session.on('exception', ({ name }) => {
-      if (name === 'AUTOPLAY_MUTED') this.#offerSound()
+      if (name === 'AUTOPLAY_MUTED') {
+        this.#isMuted = true
+        this.#offerSound()
+      }
       if (name === 'ICE_CONNECTION_FAILED')
         this.#notices.say('Audio and video cannot reach the server. Trying again…', 'problem')
     })
@@ -177,6 +184,7 @@ export class CallScreen {
     this.#notices.banner('Your browser muted this page.', {
       label: 'Turn sound on',
       run: () => {
+        this.#isMuted = false
         this.#notices.clearBanner()
         for (const subscriber of this.#session.subscribers.values()) void subscriber.unmute()
       },
