@@ -2,6 +2,13 @@ import { describe, expect, it } from '@jest/globals'
 import type { LoggedEvent } from './fixtures/tab.js'
 import { useCall } from './fixtures/call.js'
 
+declare global {
+  interface Window {
+    /** What the page captured last. */
+    captured: MediaStream
+  }
+}
+
 const brief = (events: readonly LoggedEvent[]): string[] => events.map(({ name, reason }) => `${name} ${reason}`)
 
 describe('REST calls during a session', () => {
@@ -38,6 +45,30 @@ describe('REST calls during a session', () => {
     await grace.page.getByRole('button', { name: 'Join session' }).click()
     await grace.isIn()
     await Promise.all([ada.seesFrames(2), grace.seesFrames(2)])
+  })
+
+  it('an eviction while a page joins leads to the screen after leaving, with closed devices', async () => {
+    const page = await call.browser.context.newPage()
+    page.setDefaultTimeout(20_000)
+    await page.addInitScript(() => {
+      const reason = 'forceDisconnectByServer'
+      const data = JSON.stringify({ jsonrpc: '2.0', method: 'sessionDisconnected', params: { reason } })
+      window.WebSocket = class extends WebSocket {
+        constructor(url: string | URL, protocols?: string | string[]) {
+          super(url, protocols)
+          this.addEventListener('message', (event) => {
+            if (String(event.data).includes('"resumeKey"')) this.dispatchEvent(new MessageEvent('message', { data }))
+          })
+        }
+      }
+      const capture = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices)
+      navigator.mediaDevices.getUserMedia = async (wanted) => (window.captured = await capture(wanted))
+    })
+    await page.goto(`${call.stack.playgroundUrl}/?session=${call.sessionId}&nickname=Ada&autojoin=1`)
+    await page.getByRole('heading', { name: 'You were removed from the session.' }).waitFor()
+    await page.waitForFunction(() => window.captured.getTracks().every(({ readyState }) => readyState === 'ended'))
+    await page.getByRole('button', { name: 'Join again' }).waitFor()
+    expect(await page.evaluate(() => window.playground.session === undefined)).toBe(true)
   })
 
   it('DELETE session disconnects all participants with sessionClosedByServer', async () => {

@@ -77,6 +77,11 @@ class Page {
       call.close()
       throw error
     }
+    if (session.state === 'disconnected') {
+      // It ended while it was joined: the screen after leaving is shown already.
+      call.close()
+      return publisher?.close()
+    }
     this.#updateUrl(name)
     sessionStorage.setItem(IN_SESSION, name)
     this.#join?.close()

@@ -93,7 +93,8 @@ export class Session extends Emitter<SessionEvents> {
    * Joins with the token of a connection. Before the promise resolves, the session emits `connectionCreated` for the own
    * connection and for every present participant, and `streamCreated` for every present stream. Rejects with a
    * `ServiceError`: INVALID (malformed token), UNAUTHENTICATED (used, expired or unknown token), UNAVAILABLE (no server),
-   * NO_CAPACITY (no media node), DISABLED (unsupported browser).
+   * NO_CAPACITY (no media node), DISABLED (unsupported browser). A session that ends meanwhile, by the server or by a
+   * listener, emits `sessionDisconnected` before the promise resolves, and has the `state` `disconnected` then.
    */
   async connect(token: string, { clientData = '' }: ConnectOptions = {}): Promise<Connection> {
     if (this.state !== 'new') throw new ServiceError('CONFLICT', `connect: this session is already ${this.state}`)
