@@ -170,4 +170,26 @@ describe('two participants in the playground', () => {
     await taken.continue()
     await page.waitForFunction(() => window.playground.publisher?.published === true)
   })
+
+  it('keep the microphone in use when another one cannot be opened, and see why in the dialog', async () => {
+    const [{ page }] = await both()
+    const stored = (): Promise<string | null> => page.evaluate(() => localStorage.getItem('playground.choices'))
+    const before = await stored()
+    await page.evaluate(() => {
+      navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('unplugged', 'NotFoundError'))
+    })
+    await page.getByRole('button', { name: 'Devices' }).click()
+    const microphone = page.getByRole('dialog').getByLabel('Microphone')
+    await until('a microphone can be selected', () => microphone.isEnabled())
+    const used = await microphone.inputValue()
+    const others = microphone.locator(`option:not([value="${used}"])`)
+    await microphone.selectOption(await others.first().getAttribute('value'))
+    await page
+      .getByRole('dialog')
+      .getByRole('alert')
+      .getByText('No camera or microphone was found.')
+      .waitFor({ timeout: 10_000 })
+    await until('the microphone in use is shown', async () => (await microphone.inputValue()) === used)
+    expect(await stored()).toBe(before)
+  })
 })

@@ -2,24 +2,36 @@ import type { Publisher } from '@session-service/client'
 import { saveChoices } from './choices.js'
 import { type DeviceKind, DevicePicker, deviceOf } from './devices.js'
 import { h, iconButton } from './dom.js'
+import { errorInWords } from './words.js'
 
 /** The dialog to switch devices during a session. */
 export class SettingsDialog {
   readonly #dialog: HTMLDialogElement
   readonly #pickers: DevicePicker[]
+  /** Toasts are behind the backdrop of the dialog. */
+  readonly #problem = h('p', { class: 'problem', role: 'alert', hidden: true })
 
+  /** @param problem called instead of showing the problem of a device when the dialog is closed already */
   constructor(publisher: Publisher | undefined, problem: (error: unknown) => void, closed: () => void) {
     const kinds = (['video', 'audio'] as const).filter((kind) => deviceOf(publisher, kind) !== undefined)
-    const use = (kind: DeviceKind, deviceId: string): void => {
-      saveChoices({ [kind === 'audio' ? 'microphone' : 'camera']: deviceId })
-      publisher?.useDevice(kind, deviceId).catch(problem)
+    const use = async (kind: DeviceKind, deviceId: string): Promise<void> => {
+      this.#problem.hidden = true
+      try {
+        await publisher?.useDevice(kind, deviceId)
+        saveChoices({ [kind === 'audio' ? 'microphone' : 'camera']: deviceId })
+      } catch (error) {
+        if (this.#dialog.open) this.#show(error)
+        else problem(error)
+      }
+      // A refused device is not in use.
+      await Promise.all(this.#pickers.map((picker) => picker.refresh()))
     }
     this.#pickers = kinds.map(
       (kind) =>
         new DevicePicker(
           kind,
           () => deviceOf(publisher, kind),
-          (id) => use(kind, id),
+          (id) => void use(kind, id),
         ),
     )
     const close = (): void => this.#dialog.close()
@@ -28,6 +40,7 @@ export class SettingsDialog {
       { class: 'dialog', 'aria-label': 'Devices' },
       h('header', {}, h('h2', {}, 'Devices'), iconButton('close', 'Close', close, 'small quiet')),
       ...this.#pickers.map(({ element }) => element),
+      this.#problem,
       kinds.length === 0 &&
         h('p', { class: 'note' }, 'You joined without camera and microphone. Leave and join again to use them.'),
     )
@@ -44,5 +57,10 @@ export class SettingsDialog {
     parent.append(this.#dialog)
     this.#dialog.showModal()
     for (const picker of this.#pickers) void picker.refresh()
+  }
+
+  #show(error: unknown): void {
+    this.#problem.textContent = errorInWords(error)
+    this.#problem.hidden = false
   }
 }
