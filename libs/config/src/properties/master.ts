@@ -1,8 +1,8 @@
 import { apiSecrets } from '../property/api-secrets.js'
 import { iceServers } from '../property/ice-servers.js'
-import { origins } from '../property/network.js'
+import { origins, proxies } from '../property/network.js'
 import { property, type Known } from '../property/property.js'
-import { address, baseUrl, boolean, choice, integer, paths, port, strings, textMatching } from '../property/types.js'
+import { address, baseUrl, boolean, choice, integer, paths, port, textMatching } from '../property/types.js'
 
 const publicUrl = ({ values }: Known): URL => new URL(String(values.SERVICE_PUBLICURL))
 
@@ -94,7 +94,7 @@ export const MASTER = {
     meaning:
       'Origins whose pages may call the REST API from a browser; `*` allows every origin to read, only named origins may change data',
   }),
-  SERVICE_TRUSTED_PROXIES: property('master', strings, {
+  SERVICE_TRUSTED_PROXIES: property('master', proxies, {
     default: [],
     meaning: 'Addresses or networks of proxies whose `X-Forwarded-For` header is trusted',
   }),

@@ -1,5 +1,5 @@
 import type { PropertyType } from './property.js'
-import { jsonStrings, strings } from './types.js'
+import { isAddressOrNetwork, jsonStrings, jsonStringsOf, strings } from './types.js'
 
 /** The origin as browsers send it, or undefined for text that is none. Applications have schemes of their own. */
 function originOf(text: string): string | undefined {
@@ -25,3 +25,15 @@ export const origins: PropertyType<string[]> = {
     }),
   ),
 }
+
+const RANGES = ['loopback', 'linklocal', 'uniquelocal']
+/** No header of all senders can be trusted. */
+const isProxy = (value: string): boolean =>
+  RANGES.includes(value) || (isAddressOrNetwork(value) && !/\/0+$/.test(value))
+
+/** Proxies, as the HTTP server accepts them. */
+export const proxies = jsonStringsOf(
+  isProxy,
+  'a JSON array of addresses, networks (CIDR), `loopback`, `linklocal` or `uniquelocal`',
+  'each must be an address, a network in CIDR notation other than /0, loopback, linklocal or uniquelocal',
+)

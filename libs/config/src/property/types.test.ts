@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { iceServers } from './ice-servers.js'
-import { origins } from './network.js'
+import { origins, proxies } from './network.js'
 import type { PropertyType } from './property.js'
 import {
   hostsOrNetworks,
@@ -71,6 +71,12 @@ describe('types', () => {
       origins,
       '["https://App.example:443/","http://[2001:db8::7]:8080","capacitor://localhost"]',
       ['https://app.example', 'http://[2001:db8::7]:8080', 'capacitor://localhost'],
+    ],
+    [
+      'proxies',
+      proxies,
+      '["10.0.0.1","::1","10.0.0.0/8","fd00::/8","loopback","linklocal","uniquelocal"]',
+      ['10.0.0.1', '::1', '10.0.0.0/8', 'fd00::/8', 'loopback', 'linklocal', 'uniquelocal'],
     ],
     ['headerLines', headerLines, '["X-Auth: a: b","Other:c"]', ['X-Auth: a: b', 'Other:c']],
     ['namesOf', events, '["destroyed"]', ['destroyed']],
@@ -143,6 +149,14 @@ describe('types', () => {
       JSON.stringify(['https://app.example', bad]),
       'each must be * or an origin such as https://app.example.com',
     ]),
+    ...['x', 'proxy.example', '10.0.0.0/33', '0.0.0.0/0', '::/0', '10.0.0.0/8/8', ''].map(
+      (bad): [string, PropertyType<unknown>, string, string] => [
+        'proxies',
+        proxies,
+        JSON.stringify(['10.0.0.1', bad]),
+        'each must be an address, a network in CIDR notation other than /0, loopback, linklocal or uniquelocal',
+      ],
+    ),
     ['headerLines', headerLines, '["no colon"]', 'each header must be of the form "Name: value"'],
     ['headerLines', headerLines, '["A: b\\r\\nC: d"]', 'each header must be of the form "Name: value"'],
     ['headerLines', headerLines, '["X: 漢"]', 'header X has a character that cannot be sent in a header'],

@@ -245,7 +245,11 @@ export const nonEmpty = <V>(type: PropertyType<V[]>, message: string): PropertyT
   schema: type.schema.refine((values) => values.length > 0, message),
 })
 
-const jsonStringsOf = (isGood: (value: string) => boolean, label: string, message: string): PropertyType<string[]> => ({
+export const jsonStringsOf = (
+  isGood: (value: string) => boolean,
+  label: string,
+  message: string,
+): PropertyType<string[]> => ({
   label,
   schema: jsonStrings.superRefine((values, context) => {
     if (!values.every(isGood)) context.addIssue({ code: 'custom', message })
@@ -254,12 +258,16 @@ const jsonStringsOf = (isGood: (value: string) => boolean, label: string, messag
   json: STRINGS,
 })
 
-function isHostOrNetwork(value: string): boolean {
+/** Whether the text is an address, or a network in CIDR notation. */
+export function isAddressOrNetwork(value: string): boolean {
   const [host = '', prefix, ...rest] = value.split('/')
   const version = isIP(host)
-  if (prefix === undefined) return version !== 0 || /^(?!\d+(\.\d+)*$)[0-9A-Za-z._-]+$/.test(host)
+  if (prefix === undefined) return version !== 0
   return rest.length === 0 && version !== 0 && /^\d+$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128)
 }
+
+const isHostOrNetwork = (value: string): boolean =>
+  isAddressOrNetwork(value) || /^(?!\d+(\.\d+)*$)[0-9A-Za-z._-]+$/.test(value)
 
 /** Addresses, networks in CIDR notation and host names. */
 export const hostsOrNetworks = jsonStringsOf(
