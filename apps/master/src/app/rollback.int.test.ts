@@ -145,6 +145,10 @@ describe('a cold start with stored overrides that no master can serve', () => {
     await expect(stack.addMaster({ SERVICE_WEBHOOK_ENDPOINT: 'http://a%zz:b@198.51.100.1/' })).rejects.toThrow(
       /exit code 78\):\nSERVICE_WEBHOOK_ENDPOINT/,
     )
+    const webhook = { SERVICE_WEBHOOK: 'true', SERVICE_WEBHOOK_ENDPOINT: 'http://198.51.100.1/' }
+    await expect(stack.addMaster({ ...webhook, SERVICE_WEBHOOK_CA_FILE: '/nowhere.pem' })).rejects.toThrow(
+      /exit code 78\):[^]*\nSERVICE_WEBHOOK_CA_FILE: cannot be used: ENOENT/,
+    )
   }, 60_000)
 })
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type Environment, isWithin, type MasterConfig, overriddenPaths } from '@session-service/config'
+import { ConfigError, type Environment, isWithin, type MasterConfig, overriddenPaths } from '@session-service/config'
 import { isErrno, makeFolder, withTimeout } from '@session-service/server-kit'
 import { accountsOf, BasicCredentials } from '../../platform/authentication/basic-credentials.js'
 import { signingSecrets } from '../../platform/authentication/signing-secrets.js'
@@ -79,7 +79,8 @@ const builds =
     try {
       await build()
     } catch (error) {
-      problems.push(`${name}: cannot be used: ${messageOf(error)}`)
+      const own = error instanceof ConfigError ? error.problems : [`${name}: cannot be used: ${messageOf(error)}`]
+      problems.push(...own)
     }
   }
 

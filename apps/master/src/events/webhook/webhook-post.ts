@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import http, { type ClientRequest, type IncomingMessage, OutgoingMessage, type RequestOptions } from 'node:http'
 import https from 'node:https'
 import { rootCertificates } from 'node:tls'
+import { ConfigError } from '@session-service/config'
 import { currentTraceparent, isErrno, messageOf } from '@session-service/server-kit'
 import { AddressGuard, type Resolve } from './webhook-address.js'
 import { retryAfter } from './retry-after.js'
@@ -41,13 +42,13 @@ export class WebhookPost {
   readonly #options: RequestOptions & https.RequestOptions
   readonly #agent: http.Agent | https.Agent
 
-  /** @throws when `caFile` cannot be read or used, a header not be sent, or the user of the endpoint not be decoded */
+  /** @throws ConfigError for `caFile`; Error when a header cannot be sent, or the user of the endpoint not be decoded */
   constructor(private readonly receiver: WebhookReceiver) {
     this.#url = new URL(receiver.endpoint)
     this.#guard = new AddressGuard(receiver.allowedAddresses, receiver.resolve)
     const isSecure = this.#url.protocol === 'https:'
     this.#agent = isSecure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
-    const ca = receiver.caFile ? [...rootCertificates, ...certificatesIn(receiver.caFile)] : undefined
+    const ca = receiver.caFile ? [...rootCertificates, ...authoritiesIn(receiver.caFile)] : undefined
     this.#configured = configuredHeaders(receiver.headers)
     this.#setHeaders(new OutgoingMessage(), 'evt_probe', '{}')
     this.#options = {
@@ -133,6 +134,14 @@ function certificatesIn(file: string): string[] {
   if (found.length === 0) throw new Error('the file contains no PEM certificate')
   for (const pem of found) new X509Certificate(pem)
   return found
+}
+
+function authoritiesIn(file: string): string[] {
+  try {
+    return certificatesIn(file)
+  } catch (error) {
+    throw new ConfigError([`SERVICE_WEBHOOK_CA_FILE: cannot be used: ${messageOf(error)}`])
+  }
 }
 
 const isReset = (error: unknown): boolean => isErrno(error, 'ECONNRESET')
