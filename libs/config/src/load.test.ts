@@ -170,6 +170,18 @@ describe('loadMasterConfig', () => {
     ])
   })
 
+  it.each<[Environment, boolean]>([
+    [{ SERVICE_PORT: '5000', SERVICE_OPS_PORT: '5000' }, false],
+    [{ SERVICE_PORT: '4480' }, false],
+    [{ SERVICE_PORT: '4480', SERVICE_HOST: '::', SERVICE_OPS_HOST: '127.0.0.1' }, false],
+    [{ SERVICE_PORT: '4480', SERVICE_HOST: '192.0.2.7' }, false],
+    [{ SERVICE_PORT: '4480', SERVICE_HOST: '192.0.2.7', SERVICE_OPS_HOST: '127.0.0.1' }, true],
+    [{ SERVICE_PORT: '4480', SERVICE_OPS_HOST: '::1' }, true],
+  ])('takes %j for two servers: %s', (env, isValid) => {
+    const problem = `SERVICE_OPS_PORT: must differ from SERVICE_PORT, ${env.SERVICE_PORT}`
+    expect(problemsOf(loadMasterConfig, { ...LEAST, ...env })).toEqual(isValid ? [] : [problem])
+  })
+
   it('requires the shared secret with TURN_IP', () => {
     expect(problemsOf(loadMasterConfig, { ...LEAST, TURN_IP: '203.0.113.7' })).toEqual([
       'TURN_SHARED_SECRET_KEY: is mandatory when TURN_IP is given',

@@ -111,6 +111,20 @@ const ambiguous = ({
       : [],
   )
 
+/** Whether one port cannot be bound at both hosts: they are equal, or one of them is all addresses. */
+const overlap = (one: string, other: string): boolean =>
+  one === other || [one, other].includes('::') || ([one, other].includes('0.0.0.0') && !`${one}${other}`.includes(':'))
+
+const colliding = ({
+  SERVICE_HOST: host = '',
+  SERVICE_PORT: port,
+  SERVICE_OPS_HOST: opsHost = '',
+  SERVICE_OPS_PORT: opsPort,
+}: Partial<MasterConfig>): string[] =>
+  port !== undefined && port === opsPort && overlap(host, opsHost)
+    ? [`SERVICE_OPS_PORT: must differ from SERVICE_PORT, ${port}`]
+    : []
+
 function parseAll(
   process: ProcessKind,
   env: Environment,
@@ -135,6 +149,8 @@ function load<K extends ProcessKind>(process: K, env: Environment): Config<K> {
   problems.push(...missing(values), ...disordered(values), ...ambiguous(values))
   if (problems.length > 0) throw new ConfigError(problems)
   fillDerivedDefaults(process, values)
+  const collisions = colliding(values)
+  if (collisions.length > 0) throw new ConfigError(collisions)
   for (const value of Object.values(values)) Object.freeze(value)
   return Object.freeze(values) as Config<K>
 }
