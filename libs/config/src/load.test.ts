@@ -170,6 +170,12 @@ describe('loadMasterConfig', () => {
     ])
   })
 
+  it('requires an access key with a secret key', () => {
+    expect(problemsOf(loadMasterConfig, { ...LEAST, SERVICE_PRO_AWS_SECRET_KEY: 's' })).toEqual([
+      'SERVICE_PRO_AWS_ACCESS_KEY: is mandatory when SERVICE_PRO_AWS_SECRET_KEY is given',
+    ])
+  })
+
   it.each<[Environment, boolean]>([
     [{ SERVICE_PORT: '5000', SERVICE_OPS_PORT: '5000' }, false],
     [{ SERVICE_PORT: '4480' }, false],

@@ -66,6 +66,7 @@ const MISSING: readonly (readonly [name: MasterProperty, when: MasterProperty, m
   ['SERVICE_PRO_SEARCH_HOST', 'SERVICE_PRO_SEARCH', 'SERVICE_PRO_SEARCH is true'],
   ['TURN_SHARED_SECRET_KEY', 'TURN_IP', 'TURN_IP is given'],
   ['SERVICE_PRO_AWS_SECRET_KEY', 'SERVICE_PRO_AWS_ACCESS_KEY', 'SERVICE_PRO_AWS_ACCESS_KEY is given'],
+  ['SERVICE_PRO_AWS_ACCESS_KEY', 'SERVICE_PRO_AWS_SECRET_KEY', 'SERVICE_PRO_AWS_SECRET_KEY is given'],
 ]
 const missing = (values: Partial<MasterConfig>): string[] => [
   ...MISSING.flatMap(([name, when, meaning]) =>
