@@ -1,6 +1,7 @@
 import { endpoint } from '../property/endpoint.js'
+import { destination, ipAddress } from '../property/network.js'
 import { property, type Known } from '../property/property.js'
-import { address, integer, nonEmpty, namesOf, path } from '../property/types.js'
+import { integer, nonEmpty, namesOf, path } from '../property/types.js'
 
 const SOURCES = ['value', 'public-host-ip', 'file', 'stun', 'host-ip', 'interface'] as const
 
@@ -12,12 +13,12 @@ const sourcesFor = ({ values }: Known): (typeof SOURCES)[number][] =>
 
 /** The address to which clients send media. */
 export const NODE_ADDRESS = {
-  MEDIA_NODE_IP: property('node', address, { default: '0.0.0.0', meaning: 'Listen address of media' }),
-  MEDIA_NODE_ANNOUNCED_ADDRESS: property('node', address, {
+  MEDIA_NODE_IP: property('node', ipAddress, { default: '0.0.0.0', meaning: 'Listen address of media' }),
+  MEDIA_NODE_ANNOUNCED_ADDRESS: property('node', destination, {
     default: '',
     meaning: 'Address that clients send media to (source `value`); empty: another source of MEDIA_NODE_ADDRESS_SOURCES',
   }),
-  MEDIA_NODE_HOST_IP: property('node', address, {
+  MEDIA_NODE_HOST_IP: property('node', destination, {
     default: '',
     meaning:
       'Address of the machine (sources `public-host-ip`, which counts only if the internet can reach it, and `host-ip`, which always counts); in Kubernetes `status.hostIP`',

@@ -1,5 +1,7 @@
+import { isIP } from 'node:net'
+import { z } from 'zod'
 import type { PropertyType } from './property.js'
-import { isAddressOrNetwork, jsonStrings, jsonStringsOf, strings } from './types.js'
+import { address, isAddressOrNetwork, jsonStrings, jsonStringsOf, strings } from './types.js'
 
 /** The origin as browsers send it, or undefined for text that is none. Applications have schemes of their own. */
 function originOf(text: string): string | undefined {
@@ -37,3 +39,16 @@ export const proxies = jsonStringsOf(
   'a JSON array of addresses, networks (CIDR), `loopback`, `linklocal` or `uniquelocal`',
   'each must be an address, a network in CIDR notation other than /0, loopback, linklocal or uniquelocal',
 )
+
+const IP = 'an IPv4 or IPv6 address'
+export const ipAddress: PropertyType<string> = {
+  label: IP,
+  schema: z.string().refine((value) => isIP(value) !== 0 && !value.includes('%'), `must be ${IP}`),
+  show: (value) => value,
+}
+
+/** An address to which others send: not that of all interfaces. */
+export const destination: PropertyType<string> = {
+  ...address,
+  schema: address.schema.refine((value) => !/^[0:.]+$/.test(value), 'must be the address of one interface'),
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { iceServers } from './ice-servers.js'
-import { origins, proxies } from './network.js'
+import { destination, ipAddress, origins, proxies } from './network.js'
 import type { PropertyType } from './property.js'
 import {
   hostsOrNetworks,
@@ -58,6 +58,11 @@ describe('types', () => {
     ['headerLines with Latin-1', headerLines, '["X: é"]', ['X: é']],
     ['address', address, '::1', '::1'],
     ['address', address, 'node-1.example.org', 'node-1.example.org'],
+    ['address', address, '', ''],
+    ['address', address, '4you.example', '4you.example'],
+    ['ipAddress', ipAddress, '::', '::'],
+    ['destination', destination, '192.0.2.7', '192.0.2.7'],
+    ['destination', destination, 'media.example.org', 'media.example.org'],
     ['hostAlone', hostAlone, '', ''],
     ['hostAlone', hostAlone, '203.0.113.7', '203.0.113.7'],
     ['hostAlone', hostAlone, '2001:db8::7', '2001:db8::7'],
@@ -129,6 +134,26 @@ describe('types', () => {
     ['strings', strings, '["a\\u0000"]', NOT_STORABLE],
     ['strings', strings, '["\\ud800"]', NOT_STORABLE],
     ['address', address, 'http://a', 'must be an address or a host name'],
+    ...['192.0.2.256', '192.0.2', '192.0.2.7:80', '::x', 'a:80'].map(
+      (bad): [string, PropertyType<unknown>, string, string] => [
+        'address',
+        address,
+        bad,
+        'must be an address or a host name',
+      ],
+    ),
+    ...['localhost', '192.0.2.256', 'fe80::1%eth0'].map((bad): [string, PropertyType<unknown>, string, string] => [
+      'ipAddress',
+      ipAddress,
+      bad,
+      'must be an IPv4 or IPv6 address',
+    ]),
+    ...['0.0.0.0', '::', '0::0'].map((bad): [string, PropertyType<unknown>, string, string] => [
+      'destination',
+      destination,
+      bad,
+      'must be the address of one interface',
+    ]),
     ['strings', strings, 'a,b', 'must be a JSON array of strings'],
     ['strings', strings, '"a"', 'must be a JSON array of strings'],
     ['strings', strings, '["a",1]', 'must be a JSON array of strings'],

@@ -138,7 +138,16 @@ export const path: PropertyType<string> = {
   show: asIs,
 }
 
-export const address = textMatching(/^[0-9A-Za-z.:_-]{0,255}$/, 'an address or a host name')
+const ADDRESS = 'an address or a host name'
+/** No name has a colon, or digits and dots alone. */
+const isAddress = (value: string): boolean =>
+  /^[0-9A-Za-z.:_-]{0,255}$/.test(value) && (isIP(value) !== 0 || !/:|^[\d.]+$/.test(value))
+
+export const address: PropertyType<string> = {
+  label: ADDRESS,
+  schema: z.string().refine(isAddress, `must be ${ADDRESS}`),
+  show: asIs,
+}
 
 /** A host that can be part of a URL. */
 export const hostAlone: PropertyType<string> = {
