@@ -1,4 +1,4 @@
-import { availableParallelism, networkInterfaces } from 'node:os'
+import { networkInterfaces } from 'node:os'
 import { type INestMicroservice, Logger } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { loadNodeConfig, type Environment, type NodeConfig } from '@session-service/config'
@@ -14,6 +14,7 @@ import {
   startTracing,
 } from '@session-service/server-kit'
 import { AnnouncedAddress } from './address/announced-address.js'
+import { workerCount } from './workers/worker-count.js'
 import { WorkerPool } from './workers/worker-pool.js'
 import type { Infrastructure } from './infrastructure.module.js'
 import { MediaNodeModule } from './media-node.module.js'
@@ -40,6 +41,7 @@ const FINISH_RECORDINGS_MS = 6_000
 /** Starts a media node from its environment; resolves once it accepts commands. */
 export async function startMediaNode(env: Environment, signal?: AbortSignal): Promise<RunningApplication> {
   const config = loadNodeConfig(env)
+  const workers = workerCount(config)
   const logger = createLogger({
     level: config.SERVICE_LOG_LEVEL,
     format: config.SERVICE_LOG_FORMAT,
@@ -49,7 +51,7 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   await dropPrivileges({ ...runAsOptions(config, env), logger })
   // What the infrastructure have to say, before there is an application.
   Logger.overrideLogger(logger)
-  const infrastructure = await openInfrastructure(config, logger, signal)
+  const infrastructure = await openInfrastructure(config, workers, logger, signal)
   const { identity, bus, pool } = infrastructure
   const service = { name: 'media-node', version: VERSION, instanceId: identity.nodeId }
   const stopTracing = await startTracing({ config, service, logger })
@@ -95,13 +97,14 @@ async function close(app: INestMicroservice, { announced, bus, pool }: Infrastru
 /** Workers first: a node without workers must not appear on the bus. */
 async function openInfrastructure(
   config: NodeConfig,
+  workers: number,
   logger: ServiceLogger,
   signal?: AbortSignal,
 ): Promise<Infrastructure> {
   const announced = new AnnouncedAddress(config, networkInterfaces())
   const identity = identify(config, announced)
   const pool = new WorkerPool({
-    size: config.MEDIA_NODE_WORKERS || availableParallelism(),
+    size: workers,
     listenIp: config.MEDIA_NODE_IP,
     announcedAddress: () => announced.current,
     firstPort: config.MEDIA_NODE_RTC_PORT,
