@@ -1,7 +1,7 @@
 import { networkInterfaces } from 'node:os'
 import { type INestMicroservice, Logger } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { loadNodeConfig, type Environment, type NodeConfig } from '@session-service/config'
+import { configAdvice, loadNodeConfig, type Environment, type NodeConfig } from '@session-service/config'
 import { nodeClientName } from '@session-service/contract'
 import { Bus, BusTransport, reportBusProblems, ReportSender } from '@session-service/messaging'
 import {
@@ -49,6 +49,7 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   })
   // Media workers and recording programs inherit the account, so they start later.
   await dropPrivileges({ ...runAsOptions(config, env), logger })
+  for (const advice of configAdvice('node', env)) logger.warn(advice)
   // What the infrastructure have to say, before there is an application.
   Logger.overrideLogger(logger)
   const infrastructure = await openInfrastructure(config, workers, logger, signal)

@@ -4,13 +4,15 @@ import { type MasterConfig, PROPERTIES, PROPERTY_NAMES } from './table.js'
 
 const KNOWN: ReadonlySet<string> = new Set(PROPERTY_NAMES)
 const OURS = /^(SERVICE|MEDIA_NODE)_/
-/** Variables that Kubernetes sets for every Service object. */
-const OF_KUBERNETES = /_(SERVICE_(HOST|PORT(_.*)?)|PORT(_\d+_(TCP|UDP)(_(ADDR|PORT|PROTO))?)?)$/
+const OF_KUBERNETES = /_(SERVICE_(HOST|PORT(_.*)?)|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$/
+/** Whether Kubernetes sets the variable for a Service object. */
+const isOfKubernetes = (name: string, value = ''): boolean =>
+  OF_KUBERNETES.test(name) || (name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value))
 
 /** One sentence for each variable that is set without effect: unknown names, and properties not used by this version. */
 export function configAdvice(process: ProcessKind, env: Environment): string[] {
   const set = Object.keys(env).filter((name) => env[name]?.trim())
-  const unknown = set.filter((name) => OURS.test(name) && !KNOWN.has(name) && !OF_KUBERNETES.test(name))
+  const unknown = set.filter((name) => OURS.test(name) && !KNOWN.has(name) && !isOfKubernetes(name, env[name]))
   const idle = PROPERTY_NAMES.filter(
     (name) => isPending(name) && isFor(process, PROPERTIES[name]) && set.includes(name),
   )

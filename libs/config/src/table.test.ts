@@ -139,6 +139,10 @@ describe('configAdvice', () => {
       SERVICE_MASTER_PORT_4443_TCP_ADDR: '10.0.0.1',
     }
     expect(configAdvice('master', env)).toEqual([])
+    expect(configAdvice('node', { MEDIA_NODE_PORT: '40000', SERVICE_HTTPS_PORT: '443' })).toEqual([
+      'MEDIA_NODE_PORT is set but no such property exists',
+      'SERVICE_HTTPS_PORT is set but no such property exists',
+    ])
   })
 })
 
