@@ -75,6 +75,13 @@ describe('the process', () => {
     expect(withoutWorker.node.lastLines.filter((line) => !line.includes('SERVICE_RUN_AS'))).toEqual([
       expect.stringMatching(/media worker \d does not start: .*\/nowhere\/mediasoup-worker/),
     ])
+    const withoutFile = { CAMERA_BIN: '/bin/true', MEDIA_NODE_CAMERA_CA_FILE: '/nowhere.pem', MEDIA_NODE_WORKER: '1' }
+    const badFile = await rig.launch(withoutFile)
+    expect(await badFile.node.exited).toBe(78)
+    expect(badFile.node.lastLines.filter((line) => !line.includes('SERVICE_RUN_AS'))).toEqual([
+      expect.stringContaining('MEDIA_NODE_WORKER is set but no such property exists'),
+      expect.stringMatching(/^MEDIA_NODE_CAMERA_CA_FILE: cannot be used: ENOENT/),
+    ])
     const badConfig = await rig.launch({ MEDIA_NODE_WORKERS: 'many', MEDIA_NODE_RTC_PORT: '-1' })
     expect(await badConfig.node.exited).toBe(78)
     expect(badConfig.node.lastLines.join('\n')).toMatch(/MEDIA_NODE_WORKERS.*\n.*MEDIA_NODE_RTC_PORT/)
