@@ -20,7 +20,9 @@ describe('apiSecrets', () => {
   it.each<[string, unknown, string]>([
     ['no JSON', '[', 'must be a JSON array of objects'],
     ['an object', {}, 'must be a JSON array of objects'],
-    ['a string in the array', ['x'], 'entry 1: '],
+    ['a string in the array', ['x'], 'entry 1: must be an object: members are name, secret, role and prefix'],
+    ['a missing name', [entry({ name: undefined })], 'entry 1: name must be a string'],
+    ['a prefix that is a number', [entry({ role: 'session-prefix', prefix: 1 })], 'entry 1: prefix must be a string'],
     ['a short secret', [entry({ secret: 'short' })], 'entry 1: secret must have 20 to 1024'],
     ['a missing secret', [entry({ secret: undefined })], 'entry 1: secret must be a string'],
     ['a secret with a colon', [entry({ secret: `${SECRET}:x` })], 'entry 1: secret must have'],

@@ -16,20 +16,24 @@ export interface ApiSecret {
 /** Bounds the labels of metrics. */
 export const MAX_API_SECRETS = 64
 
+const MEMBERS = 'members are name, secret, role and prefix'
+
 const Entry = z
   .strictObject(
     {
-      name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'name must have up to 32 lower-case letters, digits and "-"'),
+      name: z
+        .string({ error: 'name must be a string' })
+        .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'name must have up to 32 lower-case letters, digits and "-"'),
       secret: z
         .string({ error: 'secret must be a string' })
         .regex(/^[A-Za-z0-9_-]{20,1024}$/, 'secret must have 20 to 1024 letters, digits, "-" and "_"'),
       role: z.enum(API_ROLES, { error: `role must be ${API_ROLES.join(', ')}` }),
       prefix: z
-        .string()
+        .string({ error: 'prefix must be a string' })
         .regex(/^[A-Za-z0-9_-]{1,64}$/, 'prefix must have up to 64 letters, digits, "-" and "_"')
         .optional(),
     },
-    { error: ({ code }) => (code === 'unrecognized_keys' ? 'members are name, secret, role and prefix' : undefined) },
+    { error: ({ code }) => (code === 'unrecognized_keys' ? MEMBERS : `must be an object: ${MEMBERS}`) },
   )
   .superRefine(({ role, prefix }, context) => {
     if ((role === 'session-prefix') !== (prefix !== undefined))
@@ -40,7 +44,7 @@ const isUnique = (values: readonly string[]): boolean => new Set(values).size ==
 
 /** Messages do not quote the text, which contains secrets. */
 const List = z
-  .array(z.unknown(), { error: 'must be a JSON array of objects' })
+  .array(z.unknown(), { error: `must be a JSON array of objects: ${MEMBERS}` })
   .max(MAX_API_SECRETS, `must have at most ${MAX_API_SECRETS} entries`)
   .transform((entries, context) =>
     entries.flatMap((entry, index) => {

@@ -30,4 +30,21 @@ describe('the pipelines for filters', () => {
   ])('reject %s', (_, value, expected) => {
     expect(problems(value)).toEqual(expected)
   })
+
+  const one = (changes: object) => JSON.stringify({ sepia: { kind: 'video', pipeline: 'a', ...changes } })
+  it.each([
+    ['sepia', /^must be a JSON object: name → \{"kind": "video", .*\}$/],
+    ['{"se pia":{"kind":"video","pipeline":"a"}}', /^each name must begin with a letter/],
+    ['{"sepia":"a"}', /^pipeline sepia: must be \{"kind": "video", .*\}$/],
+    [one({ kind: 'data' }), /^pipeline sepia: kind must be audio or video$/],
+    [one({ pipeline: '' }), /^pipeline sepia: pipeline must have 1 to 4096 characters$/],
+    [one({ pipeline: undefined }), /^pipeline sepia: pipeline must have 1 to 4096 characters$/],
+    [one({ properties: 'hue' }), /^pipeline sepia: properties must be an array$/],
+    [one({ properties: ['b.hue', 'hue'] }), /^pipeline sepia: properties\.1 must be of the form element\.property$/],
+    [one({ properties: [1] }), /^pipeline sepia: properties\.0 must be of the form element\.property$/],
+    [one({ more: 1 }), /^pipeline sepia: must be \{"kind": "video", .*\}$/],
+  ])('say what is wrong with %s', (value, expected) => {
+    const messages = filterPipelines.schema.safeParse(value).error?.issues.map(({ message }) => message)
+    expect(messages).toEqual([expect.stringMatching(expected)])
+  })
 })
