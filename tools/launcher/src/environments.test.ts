@@ -63,6 +63,12 @@ it('LOG_LEVEL reaches the processes, unless their own property is set', () => {
   expect(nodeEnv({ LOG_LEVEL: 'debug', SERVICE_LOG_LEVEL: 'warn' }, facts, 0).SERVICE_LOG_LEVEL).toBe('warn')
 })
 
+it('each process logs in the format that the launcher reads', () => {
+  const given = { SERVICE_LOG_FORMAT: 'pretty' }
+  for (const env of [masterEnv(given, facts), nodeEnv(given, facts, 0), playgroundEnv(given, facts)])
+    expect(env.SERVICE_LOG_FORMAT).toBe('json')
+})
+
 it('media nodes divide the cores and have different names and ports', () => {
   const given = { MEDIA_NODE_ID: 'mine', MEDIA_NODE_RTC_PORT: '40000', MEDIA_NODE_WORKERS: '3' }
   expect(nodeEnv(given, facts, 0)).toMatchObject({

@@ -50,10 +50,11 @@ const withoutProperties = (given: Env): Env =>
 const commonEnv = (given: Env): Env => ({
   // Probes and metrics need no credentials.
   SERVICE_OPS_HOST: '127.0.0.1',
-  // The launcher formats it.
-  SERVICE_LOG_FORMAT: 'json',
   ...(given.LOG_LEVEL !== undefined && { SERVICE_LOG_LEVEL: given.LOG_LEVEL }),
 })
+
+/** The launcher reads the lines of the log, and formats them. */
+const LOG_FORMAT: Env = { SERVICE_LOG_FORMAT: 'json' }
 
 /** The recordings folder of masters; media nodes on the same file system move their files to it. */
 const recordingsEnv = (dataFolder: string): Env => ({ SERVICE_RECORDING_PATH: join(dataFolder, 'recordings') })
@@ -88,6 +89,7 @@ export const masterEnv = (
   SERVICE_PUBLICURL: serviceUrl(given, ports),
   // Media nodes that the master starts take their properties from its environment.
   ...given,
+  ...LOG_FORMAT,
   ...speechEnv(speech),
   ...(speech && { SERVICE_PRO_SPEECH_TO_TEXT: 'vosk' }),
   SERVICE_SECRET: secret,
@@ -110,6 +112,7 @@ export function nodeEnv(given: Env, facts: Facts, index: number): Env {
     ...commonEnv(given),
     ...recordingsEnv(dataFolder),
     ...ownOf(given, 'node'),
+    ...LOG_FORMAT,
     ...speechEnv(speech),
     MEDIA_NODE_RECORDING_PATH: recordings,
     NATS_URL: nodeNatsUrl,
@@ -129,6 +132,7 @@ export const playgroundEnv = (given: Env, { secret, ports }: Facts): Env => ({
   PLAYGROUND_HOST: '127.0.0.1',
   SERVICE_URL: serviceUrl(given, ports),
   ...withoutProperties(given),
+  ...LOG_FORMAT,
   ...(given.SERVICE_RUN_AS !== undefined && { SERVICE_RUN_AS: given.SERVICE_RUN_AS }),
   PLAYGROUND_PORT: String(ports.playground),
   SERVICE_SECRET: secret,
