@@ -50,8 +50,14 @@ export function parseOptions(args) {
     speech: values.speech === undefined ? undefined : languageOf(values.speech),
     reset: values.reset ?? false,
     help: values.help ?? false,
-    data: values.data,
+    data: values.data === undefined ? undefined : folderOf(values.data),
   }
+}
+
+/** An empty text would mean the working directory. */
+function folderOf(data) {
+  if (data.trim() === '') throw new OptionError('--data must not be empty')
+  return data
 }
 
 function read(args) {

@@ -40,6 +40,8 @@ it.each([
     ['--speech', 'de-DE'],
     '--speech fetches a language model for en-US only, not for "de-DE": docs/speech-to-text.md describes how',
   ],
+  [['--data', ''], '--data must not be empty'],
+  [['--data= '], '--data must not be empty'],
   [['--node', '2'], "Unknown option '--node'"],
   [['start'], "Unexpected argument 'start'"],
 ])('%j is refused in words', (args, words) => {
