@@ -41,5 +41,5 @@ export {
   withSpan,
 } from './tracing/trace.js'
 export { formatTraceparent } from './tracing/traceparent.js'
-export { runApplication, type RunningApplication, type RunOptions } from './run-application.js'
+export { EXIT_CONFIG, runApplication, type RunningApplication, type RunOptions } from './run-application.js'
 export { dropPrivileges, listenOnPrivilegedPort, type RunAsOptions } from './run-as/index.js'

@@ -3,7 +3,7 @@ import { collectWhenIdle } from './idle-collection.js'
 import { createLogger, type ServiceLogger } from './logging/logger.js'
 
 /** Exit code for an invalid configuration (EX_CONFIG of sysexits). */
-const EXIT_CONFIG = 78
+export const EXIT_CONFIG = 78
 const SIGNAL_NUMBER = { SIGINT: 2, SIGTERM: 15 } as const
 type TerminationSignal = keyof typeof SIGNAL_NUMBER
 

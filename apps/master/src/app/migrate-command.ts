@@ -1,5 +1,5 @@
 import { ConfigError, type Environment, loadMigrationConfig } from '@session-service/config'
-import { createLogger, dropPrivileges } from '@session-service/server-kit'
+import { createLogger, dropPrivileges, EXIT_CONFIG } from '@session-service/server-kit'
 import { migrateDatabase, untilReachable } from './start-application.js'
 
 /** A job that is started with its database waits for it this long, ms. */
@@ -17,8 +17,11 @@ export async function runMigrateCommand(env: Environment): Promise<number> {
   try {
     return await migrateOnce(env, ending.signal)
   } catch (error) {
-    if (error instanceof ConfigError) for (const problem of error.problems) process.stderr.write(`${problem}\n`)
-    else logger.fatal({ err: error }, 'the migration failed')
+    if (error instanceof ConfigError) {
+      for (const problem of error.problems) process.stderr.write(`${problem}\n`)
+      return EXIT_CONFIG
+    }
+    logger.fatal({ err: error }, 'the migration failed')
     return 1
   }
 }

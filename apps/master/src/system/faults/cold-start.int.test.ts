@@ -139,14 +139,15 @@ describe('the command migrate', () => {
       await master.stop()
     }))
 
-  it('exits with 1 and names the property when its configuration is invalid', async () => {
-    expect(await migrateBy('mysql://localhost/x')).toBe(1)
+  it('exits with 78 when its configuration is invalid, and with 64 in place of another command', async () => {
+    expect(await migrateBy('mysql://localhost/x')).toBe(78)
+    expect(await migrateBy(rig.stack.postgres.url, 'migrations')).toBe(64)
   })
 })
 
 /** Runs the command with nothing but the database; resolves with its exit code. */
-async function migrateBy(databaseUrl: string): Promise<number | null> {
-  const child = spawn(process.execPath, [MAIN, 'migrate'], {
+async function migrateBy(databaseUrl: string, command = 'migrate'): Promise<number | null> {
+  const child = spawn(process.execPath, [MAIN, command], {
     env: { PATH: process.env.PATH, DATABASE_URL: databaseUrl },
     stdio: 'ignore',
   })
