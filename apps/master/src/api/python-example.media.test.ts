@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { startStack, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -6,11 +8,23 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 const SCRIPT = fileURLToPath(new URL('../../../../docs/examples/session.py', import.meta.url))
 
 let stack: Stack
+/** Cuts each connection; in the middle of an answer of the status that the path names. */
+let cutting: Server
 
 beforeAll(async () => {
   stack = await startStack()
+  cutting = createServer(({ url = '', socket }, response) => {
+    const status = Number(/^\/(\d{3})\//.exec(url)?.[1])
+    if (!status) return socket.destroy()
+    response.writeHead(status, { 'content-length': 9 })
+    return response.write('half', () => socket.destroySoon())
+  })
+  await new Promise<void>((resolve) => cutting.listen(0, '127.0.0.1', resolve))
 })
-afterAll(() => stack.stop())
+afterAll(async () => {
+  await new Promise((resolve) => cutting.close(resolve))
+  await stack.stop()
+})
 
 interface Outcome {
   code: number
@@ -60,5 +74,18 @@ describe('the example in Python, which uses the standard library only', () => {
     const { code, stdout, stderr } = await execute(env)
     expect([code, stdout, stderr.trim()]).toEqual([1, '', expect.stringMatching(message)])
     expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+
+  it.each(['', '/200', '/503'])('reports a connection that is cut in one line and fails: %s', async (path) => {
+    const { port } = cutting.address() as AddressInfo
+    const { code, stdout, stderr } = await execute({ SERVICE_URL: `http://127.0.0.1:${port}${path}` })
+    const message = /^The service does not answer POST \/sessions completely: try again later\. .+$/
+    expect([code, stdout, stderr.trim()]).toEqual([1, '', expect.stringMatching(message)])
+  })
+
+  it.each(['a b', '../x?y', 'ü'])('reports the id %s in one line and fails', async (id) => {
+    const { code, stdout, stderr } = await execute({}, id)
+    const message = /^The service creates no session \(400\): .+$/
+    expect([code, stdout, stderr.trim()]).toEqual([1, '', expect.stringMatching(message)])
   })
 })
