@@ -34,7 +34,8 @@ export function chooseAccount(given: Env, projectFolder: string, dataFolder: str
   if (unreadable.length === 0) return { account, property: configured ?? account.name }
   const problem = `the account "${account.name}" cannot read ${unreadable.join(' and ')}`
   if (configured !== undefined) throw new OptionError(`SERVICE_RUN_AS: ${problem}`)
-  const advice = 'Move it to a folder that every account can enter, such as /opt'
+  const advice =
+    'Use a folder that every account can enter, such as one in /opt, and umask 022 from the clone on, so that every account can read the files'
   return { account: undefined, property: 'root', warning: `the service runs as root: ${problem}. ${advice}` }
 }
 
