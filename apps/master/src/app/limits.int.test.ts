@@ -158,6 +158,26 @@ describe('SERVICE_RECORDING_MAX_CONCURRENT', () => {
     )
     expect(again.map(({ status }) => status).toSorted()).toEqual([200, 503])
   })
+
+  it('fails the recording of a session with the mode ALWAYS, which the first stream after that starts', async () => {
+    const busy = await Promise.all([0, 1].map(() => stack.api.createSession()))
+    for (const { id } of busy) {
+      await (await join(id)).request('publish', { tracks: [SILENT_TRACK] })
+      expect((await stack.rest('POST', '/recordings/start', { session: id })).status).toBe(200)
+    }
+    const { id } = await stack.api.createSession({ recordingMode: 'ALWAYS' })
+    const statuses = () =>
+      sink
+        .ofSession(id)
+        .flatMap(({ event }) => (event.event === 'recordingStatusChanged' ? [`${event.id} ${event.status}`] : []))
+    const alice = await join(id)
+    for (let nth = 0; nth < 2; nth++) await alice.request('publish', { tracks: [SILENT_TRACK] })
+    await until('the start has failed', () => statuses().length > 0)
+    expect((await stack.rest('POST', `/recordings/stop/${busy[0]?.id}`)).status).toBe(200)
+    await alice.request('publish', { tracks: [SILENT_TRACK] })
+    await until('the recording has started', () => statuses().length > 1)
+    expect(statuses()).toEqual([`${id} failed`, `${id} started`])
+  })
 })
 
 describe('maxDuration', () => {

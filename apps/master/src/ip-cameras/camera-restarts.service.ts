@@ -9,6 +9,7 @@ import {
 import type { NodeBoot } from '../media-nodes/room-place.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { Job } from '../platform/jobs/job.js'
+import { RecordingStarter } from '../recordings/lifecycle/recording-starter.service.js'
 import { StreamsService } from '../streams/streams.service.js'
 import { withoutSecretsOf } from './camera-address.js'
 import { CameraStarter } from './camera-starter.service.js'
@@ -28,6 +29,7 @@ export class CameraRestarts implements OnModuleDestroy {
     private readonly cameras: CameraRepository,
     private readonly starter: CameraStarter,
     private readonly streams: StreamsService,
+    private readonly recordings: RecordingStarter,
     private readonly broadcast: SessionBroadcast,
   ) {}
 
@@ -74,7 +76,7 @@ export class CameraRestarts implements OnModuleDestroy {
 
   /** It never rejects: a restart that fails is repeated. */
   async #restartOne(connection: CameraConnection): Promise<void> {
-    const { connectionId } = connection
+    const { connectionId, sessionId, recordingMode } = connection
     try {
       await this.#setRestarting(connection, 'the media of the session was lost', true)
       const started = await this.starter.start(connection)
@@ -83,6 +85,7 @@ export class CameraRestarts implements OnModuleDestroy {
         throw error
       })
       await this.cameras.release(connectionId, false)
+      if (recordingMode === 'ALWAYS') void this.recordings.startAutomatically(sessionId)
     } catch (error) {
       const reason = withoutSecretsOf(connection.camera.rtspUri, messageOf(error))
       await this.#failed(connection, reason).catch((failure: unknown) => {

@@ -12,7 +12,7 @@ import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { createDataSource } from '../platform/database/data-source.js'
 import { migrate } from '../platform/database/migrate.js'
-import { RecordingTransitions } from '../recordings/repository/recording-transitions.js'
+import { RecordingCreation } from '../recordings/repository/recording-creation.js'
 import { untilLocked } from '../app/fixtures/lock-waits.js'
 import { StreamRepository } from '../streams/stream.repository.js'
 import { insertParticipants, insertSession } from './fixtures/rows.js'
@@ -161,11 +161,11 @@ it('admits exactly the maximum of recordings when two masters start those of dif
   await database.query(`UPDATE session SET media_node_id = 'node', media_node_boot_id = 'boot', media_epoch = 1`)
   const masters = sources.map(
     (source, nth) =>
-      new RecordingTransitions(source, new EventLog(source, CONFIG), new ClusterClock(), CONFIG, `master_${nth}`),
+      new RecordingCreation(source, new EventLog(source, CONFIG), new ClusterClock(), CONFIG, `master_${nth}`),
   )
   // Counting is possible meanwhile, inserting is not.
   const results = await atOnce('LOCK TABLE recording IN SHARE MODE', ids.length, () =>
-    ids.map((id, nth) => masterOf(masters, nth).create(id, () => RecordingProperties.parse({ name: id }), false)),
+    ids.map((id, nth) => masterOf(masters, nth).create(id, () => RecordingProperties.parse({ name: id }))),
   )
   const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as unknown] : []))
   expect(refused).toMatchObject(Array.from({ length: 2 }, () => ({ code: 'NO_CAPACITY' })))

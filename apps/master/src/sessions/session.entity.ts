@@ -56,9 +56,13 @@ export class SessionEntity {
   @Column({ name: 'media_moved', type: 'boolean', default: false })
   mediaMoved!: boolean
 
-  /** The automatic recording of mode ALWAYS was started. There is one per session, also when it fails. */
+  /** The automatic recording of mode ALWAYS was created. There is one per session, also when it fails. */
   @Column({ name: 'was_recorded', type: 'boolean', default: false })
   wasRecorded!: boolean
+
+  /** The automatic recording was refused before, with an event: later publications try again without one. */
+  @Column({ name: 'recording_refused', type: 'boolean', default: false })
+  recordingRefused!: boolean
 
   /** Its last client has left before, and a recording kept it. */
   @Column({ name: 'was_emptied', type: 'boolean', default: false })

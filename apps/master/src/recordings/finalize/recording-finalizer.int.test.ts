@@ -56,7 +56,7 @@ beforeEach(async () => {
   queries = new RecordingQueries(dataSource, config)
   finalizer = new RecordingFinalizer(
     queries,
-    new RecordingTransitions(dataSource, new EventLog(dataSource, config), clock, config, 'master'),
+    new RecordingTransitions(new EventLog(dataSource, config), clock, config, 'master'),
     new RecordingClaims(dataSource, 'master'),
     new RecordingParts(dataSource),
     store,

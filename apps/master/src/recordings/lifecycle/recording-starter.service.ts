@@ -20,6 +20,7 @@ import { SessionBroadcast } from '../../platform/bus/session-broadcast.js'
 import { LayoutsService } from '../layouts/layouts.service.js'
 import { RecordingStore } from '../storage/recording-store.js'
 import { RecordingParts } from '../repository/recording-parts.js'
+import { RecordingCreation } from '../repository/recording-creation.js'
 import { decideProperties, isCustomLayout } from '../repository/recording-properties.js'
 import { RecordingQueries } from '../repository/recording-queries.js'
 import type { NewPart, RecordingRow } from '../repository/recording-row.js'
@@ -32,6 +33,7 @@ export class RecordingStarter {
 
   constructor(
     private readonly queries: RecordingQueries,
+    private readonly creation: RecordingCreation,
     private readonly transitions: RecordingTransitions,
     private readonly parts: RecordingParts,
     private readonly store: RecordingStore,
@@ -50,17 +52,15 @@ export class RecordingStarter {
       this.#requireHostingNode(properties, place)
       return properties
     }
-    return this.#startFirstPart(await this.transitions.create(sessionId, decide, false))
+    return this.#startFirstPart(await this.creation.create(sessionId, decide))
   }
 
   /** Starts a recording of a session with the recording mode ALWAYS, once in its life. It never rejects. */
   async startAutomatically(sessionId: string): Promise<void> {
     if (!this.config.SERVICE_RECORDING) return
     try {
-      if (!(await this.transitions.claimAutomaticStart(sessionId))) return
-      const decide = (defaults: RecordingProperties, id: string): RecordingProperties =>
-        decideProperties(defaults, {}, id)
-      await this.#startFirstPart(await this.transitions.create(sessionId, decide, true))
+      const first = await this.creation.createAutomatic(sessionId)
+      if (first) await this.#startFirstPart(first)
     } catch (error) {
       this.#logger.warn({ err: error, sessionId }, 'automatic recording could not be started')
     }

@@ -51,6 +51,20 @@ describe('a session without clients', () => {
     expect((await testbed.stack.rest('GET', `/sessions/${session.id}`)).status).toBe(404)
   })
 
+  it('is recorded with the mode ALWAYS when its camera starts again after a refused recording', async () => {
+    const { id } = await testbed.stack.api.createSession({ recordingMode: 'ALWAYS' })
+    await addCamera(id)
+    await testbed.becomes(id, 'started')
+    await testbed.stop(id)
+    await testbed.becomes(id, 'ready')
+    await testbed.stack.postgres.query('UPDATE session SET was_recorded = false WHERE id = $1', [id])
+    const { roomId } = testbed.node.callsOf('startCamera').at(-1) as { roomId: string }
+    await testbed.node.loseRoom(roomId, 1)
+    await testbed.becomes(`${id}~1`, 'started')
+    await testbed.stack.api.deleteSession(id)
+    await testbed.becomes(`${id}~1`, 'ready')
+  })
+
   describe('with the mode ALWAYS, whose last camera leaves', () => {
     const ENDED = ['started -', 'stopped automaticStop', 'ready automaticStop']
 

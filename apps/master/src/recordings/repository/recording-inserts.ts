@@ -24,17 +24,17 @@ interface NewRecording {
 }
 
 /**
- * Locks the creation of recordings until the end of the transaction, and counts those that run. 0: no limit.
- * @throws ServiceError NO_CAPACITY when `most` recordings run
+ * Locks the creation of recordings until the end of the transaction, and counts those that run. 0: no limit. NO_CAPACITY
+ * when `most` recordings run.
  */
-export async function requireFreeRecording(manager: EntityManager, most: number): Promise<void> {
-  if (most === 0) return
+export async function limitRefusal(manager: EntityManager, most: number): Promise<ServiceError | undefined> {
+  if (most === 0) return undefined
   // Statements of their own: the count sees what the former holder of the lock has committed.
   await execute(manager, 'SELECT pg_advisory_xact_lock($1)', [CREATION_LOCK])
   const running = await manager.countBy(RecordingEntity, { status: In(['starting', 'started']) })
-  if (running < most) return
+  if (running < most) return undefined
   const text = `the cluster has its maximum of ${most} recordings (SERVICE_RECORDING_MAX_CONCURRENT)`
-  throw new ServiceError('NO_CAPACITY', text)
+  return new ServiceError('NO_CAPACITY', text)
 }
 
 /** Inserts a `starting` recording under the lowest free id of the session; another session may have one of its ids. */

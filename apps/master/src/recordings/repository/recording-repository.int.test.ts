@@ -39,7 +39,7 @@ beforeAll(async () => {
   parts = new RecordingParts(dataSource)
   removals = new RecordingRemovals(dataSource, eventLog, new ClusterClock())
   const at = (master: string): Repositories => ({
-    transitions: new RecordingTransitions(dataSource, eventLog, new ClusterClock(), CONFIG, master),
+    transitions: new RecordingTransitions(eventLog, new ClusterClock(), CONFIG, master),
     claims: new RecordingClaims(dataSource, master),
   })
   one = at('one')

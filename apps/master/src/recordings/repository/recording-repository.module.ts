@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common'
 import { EventsModule } from '../../events/events.module.js'
 import { RecordingClaims } from './recording-claims.js'
+import { RecordingCreation } from './recording-creation.js'
 import { RecordingParts } from './recording-parts.js'
 import { RecordingQueries } from './recording-queries.js'
 import { RecordingRemovals } from './recording-removals.js'
@@ -9,7 +10,21 @@ import { RecordingTransitions } from './recording-transitions.js'
 /** The tables of recordings and their parts. */
 @Module({
   imports: [EventsModule],
-  providers: [RecordingQueries, RecordingTransitions, RecordingRemovals, RecordingClaims, RecordingParts],
-  exports: [RecordingQueries, RecordingTransitions, RecordingRemovals, RecordingClaims, RecordingParts],
+  providers: [
+    RecordingQueries,
+    RecordingCreation,
+    RecordingTransitions,
+    RecordingRemovals,
+    RecordingClaims,
+    RecordingParts,
+  ],
+  exports: [
+    RecordingQueries,
+    RecordingCreation,
+    RecordingTransitions,
+    RecordingRemovals,
+    RecordingClaims,
+    RecordingParts,
+  ],
 })
 export class RecordingRepositoryModule {}

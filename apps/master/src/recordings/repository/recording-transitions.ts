@@ -1,22 +1,15 @@
-import {
-  type RecordingEnded,
-  type RecordingProperties,
-  type RecordingStopReason,
-  ServiceError,
-} from '@session-service/contract'
+import type { RecordingEnded, RecordingStopReason } from '@session-service/contract'
 import { Inject, Injectable } from '@nestjs/common'
-import { DataSource, type EntityManager, In } from 'typeorm'
+import type { EntityManager } from 'typeorm'
 import { isPaid } from '../../platform/config/edition.js'
 import { ClusterClock } from '../../platform/database/cluster-clock.js'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { execute, firstRow, rows } from '../../platform/database/sql.js'
 import { EventLog } from '../../events/event-log.js'
 import type { EventDraft } from '../../events/event-drafts.js'
-import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { type MaybePlace, PLACE, placeOf } from '../../media-nodes/session-place.js'
-import { noSuchSession } from '../../sessions/no-such-session.js'
 import { changeRecording, type RecordingChange } from './recording-change.js'
-import { insertPart, insertRecording, type RecordableSession, requireFreeRecording } from './recording-inserts.js'
+import { insertPart } from './recording-inserts.js'
 import { type FinishedFile, IS_OVERDUE, type NewPart, RECORDING_COLUMNS, type RecordingRow } from './recording-row.js'
 import { isLive, mayBecome } from './recording-states.js'
 import { RecordingEntity, RecordingPartEntity } from './recording.entity.js'
@@ -32,59 +25,11 @@ const RECOVERED = 'recovered'
 @Injectable()
 export class RecordingTransitions {
   constructor(
-    private readonly dataSource: DataSource,
     private readonly events: EventLog,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
     @Inject(MASTER_ID) private readonly masterId: string,
   ) {}
-
-  /**
-   * Creates a `starting` recording with its first part, on the media node of the session. `decide` may refuse.
-   * @throws ServiceError CONFLICT when the session is being recorded, UNAVAILABLE while the session has no media,
-   *   NO_CAPACITY when the cluster has its maximum of recordings
-   */
-  create(
-    sessionId: string,
-    decide: (defaults: RecordingProperties, id: string, place: RoomPlace) => RecordingProperties,
-    isAutomatic: boolean,
-  ): Promise<NewPart> {
-    return this.dataSource.transaction(async (manager) => {
-      const session = await firstRow<RecordableSession & MaybePlace>(
-        manager,
-        `SELECT id, unique_id AS "uniqueSessionId", recording_properties AS "recordingProperties", ${PLACE}
-         FROM session WHERE id = $1 FOR NO KEY UPDATE`,
-        [sessionId],
-      )
-      if (!session) throw noSuchSession(sessionId)
-      const { uniqueSessionId } = session
-      if (await manager.existsBy(RecordingEntity, { uniqueSessionId, status: In(['starting', 'started']) })) {
-        throw new ServiceError('CONFLICT', `session ${sessionId} is being recorded`)
-      }
-      const place = placeOf(session)
-      if (!place) throw new ServiceError('UNAVAILABLE', `the media of session ${sessionId} is being moved`)
-      await requireFreeRecording(manager, this.config.SERVICE_RECORDING_MAX_CONCURRENT)
-      const decideFor = (id: string): RecordingProperties => decide(session.recordingProperties, id, place)
-      const recording = await insertRecording(manager, session, decideFor, {
-        mediaNodeId: place.nodeId,
-        isAutomatic,
-        claimedBy: this.masterId,
-        now: this.clock.now(),
-      })
-      return { recording, place, part: await insertPart(manager, recording.id, place) }
-    })
-  }
-
-  /** True for the first caller in the life of a session whose recording mode is ALWAYS. */
-  async claimAutomaticStart(sessionId: string): Promise<boolean> {
-    const count = await execute(
-      this.dataSource,
-      `UPDATE session SET was_recorded = true
-       WHERE id = $1 AND recording_mode = 'ALWAYS' AND media_mode = 'ROUTED' AND NOT was_recorded`,
-      [sessionId],
-    )
-    return count > 0
-  }
 
   /**
    * `started`: the first bytes of the first part are in a file. Without a publisher the recording stops automatically

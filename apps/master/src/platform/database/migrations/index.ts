@@ -13,6 +13,7 @@ import { TraceContexts1790000000080 } from './1790000000080-trace-contexts.js'
 import { RecentEvents1790000000090 } from './1790000000090-recent-events.js'
 import { LoggedSequences1790000000091 } from './1790000000091-logged-sequences.js'
 import { GivenUpNodes1790000000092 } from './1790000000092-given-up-nodes.js'
+import { RefusedRecordings1790000000093 } from './1790000000093-refused-recordings.js'
 import { NodeRequests1790000000094 } from './1790000000094-node-requests.js'
 
 /** In the order they run. */
@@ -32,6 +33,7 @@ export const MIGRATIONS = [
   RecentEvents1790000000090,
   LoggedSequences1790000000091,
   GivenUpNodes1790000000092,
+  RefusedRecordings1790000000093,
   NodeRequests1790000000094,
 ] as const
 
