@@ -202,6 +202,12 @@ describe('a recording', () => {
     expect(refused.headers.get('retry-after')).toBeNull()
     expect((await testbed.start(id, { mediaNode: { id: 'fake_node' } })).status).toBe(200)
     await testbed.stop(id)
+    const { id: preferring } = await testbed.createActiveSession({
+      mediaNode: { id: 'fake_node' },
+      defaultRecordingProperties: { mediaNode: { id: 'other' } },
+    })
+    expect(await testbed.start(preferring)).toMatchObject({ status: 200, body: { mediaNode: 'fake_node' } })
+    await testbed.stop(preferring)
     await testbed.stack.api.updateMediaNode('other', { status: 'waiting-idle-to-terminate' })
     expect(await testbed.start(id, { mediaNode: 'other' })).toMatchObject({ status: 400, body: { message: text } })
     await other.stop()

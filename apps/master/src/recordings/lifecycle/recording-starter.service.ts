@@ -49,7 +49,7 @@ export class RecordingStarter {
     this.broadcast.requireBus()
     const decide = (defaults: RecordingProperties, id: string, place: RoomPlace): RecordingProperties => {
       const properties = decideProperties(defaults, options, id)
-      this.#requireHostingNode(properties, place)
+      this.#requireHostingNode({ ...properties, mediaNode: options.mediaNode }, place)
       return properties
     }
     return this.#startFirstPart(await this.creation.create(sessionId, decide))
@@ -195,7 +195,10 @@ export class RecordingStarter {
     }
   }
 
-  /** Media is not relayed to another media node for its recorder, so a retry cannot succeed: a bad request, not a 503. */
+  /**
+   * Media is not relayed to another media node for its recorder, so a retry cannot succeed: a bad request, not a 503. The
+   * default of a session is no condition: the session may be placed, or moved, elsewhere.
+   */
   #requireHostingNode({ mediaNode, outputMode, hasVideo }: RecordingProperties, place: RoomPlace): void {
     const isForced = isPaid(this.config) && outputMode !== 'INDIVIDUAL' && hasVideo
     if (!isForced || mediaNode === undefined || mediaNode === place.nodeId) return
