@@ -410,3 +410,19 @@ describe('notifications of recordings', () => {
     }
   })
 })
+
+it('the end of a session stops its recording before its own event at a master with SERVICE_RECORDING off, too', async () => {
+  const { id } = await testbed.createActiveSession()
+  await testbed.start(id)
+  const { opsUrl, env } = await testbed.stack.addMaster({ SERVICE_RECORDING: 'false' })
+  expect((await fetch(`${opsUrl}/readyz`)).status).toBe(200)
+  const api = new ServiceApi(`http://${env.SERVICE_HOST}:${env.SERVICE_PORT}`, testbed.stack.secret)
+  await api.deleteSession(id)
+  await testbed.becomes(id, 'ready')
+  await testbed.expectEvents(id, 'started -', 'stopped sessionClosedByServer', 'ready sessionClosedByServer')
+  expect(testbed.sink.names(id).slice(-3)).toEqual([
+    'recordingStatusChanged',
+    'sessionDestroyed',
+    'recordingStatusChanged',
+  ])
+})

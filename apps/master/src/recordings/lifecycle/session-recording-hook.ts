@@ -12,6 +12,7 @@ import {
   SessionEndHook,
 } from '../../sessions/session-end-hooks.js'
 import { recordingStatusChanged } from '../repository/recording.events.js'
+import { RecordingPresence } from '../repository/recording-presence.js'
 import { RECORDING_COLUMNS, type RecordingRow } from '../repository/recording-row.js'
 
 /** After these reasons participants may return: the recording waits for them until its timeout. */
@@ -53,13 +54,16 @@ const stopReasonOf = ({ reason }: EndingSession): RecordingStopReason =>
 @Injectable()
 @SessionEndHook()
 export class SessionRecordingHook implements SessionEndHandler {
-  constructor(@Inject(MASTER_CONFIG) private readonly config: MasterConfig) {}
+  constructor(
+    private readonly presence: RecordingPresence,
+    @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
+  ) {}
 
   /** A session stays until the timeout of a recording that was started by request. */
   async keep(manager: EntityManager, emptied: readonly EmptiedSession[]): Promise<ReadonlySet<string>> {
     const seconds = this.config.SERVICE_RECORDING_AUTOSTOP_TIMEOUT
     const waiting = emptied.filter(({ reason }) => MAY_RETURN.includes(reason))
-    if (!this.config.SERVICE_RECORDING || seconds === 0 || waiting.length === 0) return new Set()
+    if (!this.presence.mayExist || seconds === 0 || waiting.length === 0) return new Set()
     const ids = waiting.map(({ uniqueSessionId }) => uniqueSessionId)
     const kept = await KEEP.rows(manager, ids, seconds)
     return new Set(kept.map(({ uniqueSessionId }) => uniqueSessionId))
@@ -67,7 +71,7 @@ export class SessionRecordingHook implements SessionEndHandler {
 
   /** The recording of the mode ALWAYS lasts until the last participant leaves. */
   async deserted(manager: EntityManager, uniqueSessionIds: readonly string[]): Promise<void> {
-    if (this.config.SERVICE_RECORDING) await STOP_AUTOMATIC.rows(manager, uniqueSessionIds)
+    if (this.presence.mayExist) await STOP_AUTOMATIC.rows(manager, uniqueSessionIds)
   }
 
   /**
@@ -79,7 +83,7 @@ export class SessionRecordingHook implements SessionEndHandler {
     ending: readonly EndingSession[],
     now: number,
   ): Promise<ReadonlyMap<string, EndedWithSession>> {
-    if (!this.config.SERVICE_RECORDING) return new Map()
+    if (!this.presence.mayExist) return new Map()
     const common = { now, isPaid: isPaid(this.config) }
     const ids = ending.map(({ uniqueSessionId }) => uniqueSessionId)
     const stopped = await STOP.rows(manager, ids, ending.map(stopReasonOf))

@@ -3,6 +3,7 @@ import { EventsModule } from '../../events/events.module.js'
 import { RecordingClaims } from './recording-claims.js'
 import { RecordingCreation } from './recording-creation.js'
 import { RecordingParts } from './recording-parts.js'
+import { RecordingPresence } from './recording-presence.js'
 import { RecordingQueries } from './recording-queries.js'
 import { RecordingRemovals } from './recording-removals.js'
 import { RecordingTransitions } from './recording-transitions.js'
@@ -17,6 +18,7 @@ import { RecordingTransitions } from './recording-transitions.js'
     RecordingRemovals,
     RecordingClaims,
     RecordingParts,
+    RecordingPresence,
   ],
   exports: [
     RecordingQueries,
@@ -25,6 +27,7 @@ import { RecordingTransitions } from './recording-transitions.js'
     RecordingRemovals,
     RecordingClaims,
     RecordingParts,
+    RecordingPresence,
   ],
 })
 export class RecordingRepositoryModule {}
