@@ -4,6 +4,9 @@ import type { QueuedEvent } from '../outbox.repository.js'
 /** All documents are in one index; `elastic_type` distinguishes them. */
 const INDEX = 'service'
 
+/** The body of the creation of the index. A text that looks like a date must not make its member one in later documents. */
+export const INDEX_BODY = JSON.stringify({ mappings: { date_detection: false } })
+
 /** Types of documents by the name of the queued ones; every other name is an event of the call records. */
 const TYPES: Readonly<Record<string, string>> = {
   networkQualityLevelChanged: 'networkQualityStats',
@@ -92,4 +95,5 @@ export function outcomeOf({ items }: BulkAnswer): BulkOutcome {
   }
 }
 
-const isTemporary = (status: number): boolean => status === 429 || status >= 500
+/** Whether the same request may succeed later. */
+export const isTemporary = (status: number): boolean => status === 429 || status >= 500

@@ -100,6 +100,33 @@ it('the search server gets the events, network quality and summaries of a sessio
   expect(await database.query('SELECT * FROM session_history')).toEqual([])
 })
 
+it.each([
+  { answer: 'has', creation: { status: 400, body: '{"error":{"type":"resource_already_exists_exception"}}' } },
+  { answer: 'refuses', creation: { status: 403, body: '{"error":{"type":"security_exception"}}' } },
+])(
+  'a server that $answer the index is asked once for one without dates, and gets all documents',
+  async ({ creation }) => {
+    server.creation = creation
+    for (let batch = 0; batch < 2; batch++) {
+      await recordSession()
+      await isSent()
+    }
+    expect(server.creations).toEqual(['{"mappings":{"date_detection":false}}'])
+    expect(server.ofType('cdr')).toHaveLength(6)
+  },
+)
+
+it('the index is created before the first documents also when the server is not available at first', async () => {
+  server.creation = { status: 503, body: '' }
+  await recordSession()
+  await until('the creation fails', () => server.creations.length > 0)
+  expect(server.requests).toBe(server.creations.length)
+  server.creation = { status: 200, body: '{}' }
+  await isSent()
+  expect(server.creations.length).toBeGreaterThan(1)
+  expect(server.documents.size).toBe(7)
+})
+
 it('documents wait while the search server is not available, and arrive once', async () => {
   server.status = 503
   await recordSession()

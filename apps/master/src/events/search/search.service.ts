@@ -4,7 +4,18 @@ import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configur
 import { EventLog } from '../event-log.js'
 import { OutboxReader } from '../outbox-reader.js'
 import { OutboxRepository, type QueuedEvent } from '../outbox.repository.js'
-import { BulkAnswer, bulkBody, type BulkItem, bulkItems, type BulkOutcome, inRequests, outcomeOf } from './bulk.js'
+import {
+  BulkAnswer,
+  bulkBody,
+  type BulkItem,
+  bulkItems,
+  type BulkOutcome,
+  INDEX,
+  INDEX_BODY,
+  inRequests,
+  isTemporary,
+  outcomeOf,
+} from './bulk.js'
 
 /** Of a bulk request: a connection of the database waits for it. */
 const TIMEOUT_MS = 10_000
@@ -17,6 +28,8 @@ export class SearchService implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #logger = new Logger(SearchService.name)
   readonly #reader: OutboxReader
   readonly #stopping = new AbortController()
+  /** As far as this master can ensure it. */
+  #hasIndex = false
   readonly #documents = metrics.counter('search_documents_total', {
     help: 'Documents for the search server, by result',
     labels: { result: ['stored', 'refused'] as const },
@@ -48,18 +61,36 @@ export class SearchService implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async #send(queued: readonly QueuedEvent[]): Promise<void> {
+    if (!this.#hasIndex) await this.#createIndex()
     for (const items of inRequests(bulkItems(queued, this.config.SERVICE_PRO_CLUSTER_ID))) await this.#post(items)
+  }
+
+  /**
+   * The bulk request would create the index as well, but with dates. Documents are sent also when the server refuses.
+   * @throws Error when the server may create it later
+   */
+  async #createIndex(): Promise<void> {
+    const response = await this.#request('PUT', INDEX, 'application/json', INDEX_BODY)
+    const answer = await response.text()
+    if (isTemporary(response.status)) throw new Error(`the search server answered ${response.status}`)
+    this.#hasIndex = true
+    if (response.ok || answer.includes('resource_already_exists_exception')) return
+    this.#logger.warn({ status: response.status, index: INDEX }, 'the search server refused to create the index')
+  }
+
+  #request(method: string, path: string, type: string, body: string): Promise<Response> {
+    return fetch(`${this.config.SERVICE_PRO_SEARCH_HOST}/${path}`, {
+      method,
+      headers: { 'content-type': type, ...this.#authorization },
+      body,
+      redirect: 'error',
+      signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    })
   }
 
   /** @throws Error when the server did not store all documents that it may store later */
   async #post(items: readonly BulkItem[]): Promise<void> {
-    const response = await fetch(`${this.config.SERVICE_PRO_SEARCH_HOST}/_bulk`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-ndjson', ...this.#authorization },
-      body: bulkBody(items),
-      redirect: 'error',
-      signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(TIMEOUT_MS)]),
-    })
+    const response = await this.#request('POST', '_bulk', 'application/x-ndjson', bulkBody(items))
     if (!response.ok) await response.body?.cancel()
     if (response.status === TOO_LARGE) return this.#postLess(items)
     if (!response.ok) throw new Error(`the search server answered ${response.status}`)
