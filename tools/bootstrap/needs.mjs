@@ -31,7 +31,7 @@ const EVERYTHING = {
   build: true,
 }
 
-/** What images contain. Their system packages are those of their own stages. */
+/** The needs of images. Their system packages are those of their own stages. */
 const IMAGE = {
   ...NOTHING,
   worker: true,

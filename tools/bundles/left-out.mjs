@@ -12,7 +12,7 @@ const NO_COMPILER = () =>
 const EMPTY_CLASSES = (text) =>
   [...text.matchAll(/^export class (\w+)/gm)].map(([, name]) => `export class ${name} {}`).join('\n')
 
-/** What programs never use of their packages; Node would read it, run it and keep its text at each start. */
+/** The parts of packages that programs never use; Node would read them, run them and keep their text at each start. */
 const OF_PROGRAMS = [
   // pino looks up its caller for transports: under `--enable-source-maps` Node would read the source map of the program.
   [/[\\/]pino[\\/]lib[\\/]caller\.js$/, () => 'module.exports = () => []'],

@@ -75,7 +75,7 @@ function exportOf(file, names, prefix) {
   return `export ${what} from ${JSON.stringify(file)}`
 }
 
-/** What our modules import: names by the file of the package, absolute. `*`: all that it exports. */
+/** The names that our modules import, by the file of the package, absolute. `*`: all that it exports. */
 async function importedPackages(root, { inputs }) {
   const found = new Map()
   for (const [path, { imports }] of Object.entries(inputs)) {

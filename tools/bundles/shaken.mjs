@@ -15,7 +15,9 @@ export const shakeZod = (filter) => ({
 
 export const namespaceOfZod = (text) => text.replace(/^import \{ z \} from 'zod'/m, "import * as z from 'zod'")
 
-/** Of rxjs its ES modules, of which esbuild keeps what is used: for Node the package names its CommonJS modules. */
+/**
+ * Bundles the ES modules of rxjs, of which esbuild keeps what is used: for Node the package names its CommonJS modules.
+ */
 export const shakeRxjs = (root) => ({
   name: 'shake-rxjs',
   setup({ onResolve }) {

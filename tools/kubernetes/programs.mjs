@@ -8,7 +8,7 @@ export const KUBERNETES = '1.34.4'
 export const HELM = '3.22.0'
 export const KUBECONFORM = '0.8.0'
 
-/** What the tests of the kind "kubernetes" need; kubeconform judges the chart's output. */
+/** The programs that the tests of the kind "kubernetes" need; kubeconform judges the chart's output. */
 export const NEEDED = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'helm', 'kubeconform']
 
 export const HOW = '"npm run test:kubernetes" builds them (about half an hour on two cores, once)'

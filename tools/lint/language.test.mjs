@@ -18,6 +18,26 @@ for (const [where, text] of REJECTED)
     assert.deepEqual(brokenRules(`export const file = 1\n${text}\n`), [RULE])
   })
 
+const HEADLESS = [
+  '/** Of the last request. */',
+  '/* What clients send. */',
+  '/**\n * Who receives events.\n */',
+  '/**Of it. */',
+]
+for (const comment of HEADLESS)
+  test(`the linter rejects the block comment without a subject ${JSON.stringify(comment)}`, () => {
+    assert.deepEqual(brokenRules(`${comment}\nexport const file = 1\n`), [RULE])
+  })
+
+for (const comment of [
+  '/** The share of it. */',
+  '/** Offers. Of them one is new. */',
+  '// What was sent is not repeated.',
+])
+  test(`the linter accepts the comment ${JSON.stringify(comment)}`, () => {
+    assert.deepEqual(brokenRules(`${comment}\nexport const file = 1\n`), [])
+  })
+
 test('the linter accepts plain English, and forbidden words as identifiers', () => {
   const text = '// The client is notified.\nexport const tell = `${1 + 1}: the client left`\n'
   assert.deepEqual(brokenRules(text), [])

@@ -28,7 +28,7 @@ const rules = new Map(
 const seriesOf = (values) => Object.entries(values).map(([series, each]) => ({ series, values: each }))
 const CASES = ALERTS.flatMap((alert) => [ALERT_CASES[alert.name] ?? []].flat().map((each) => ({ alert, ...each })))
 
-/** What promtool expects of an alert: all labels and annotations. */
+/** The alert as promtool expects it: all labels and annotations. */
 function expectedAlert({ name }, labels) {
   const { labels: own, annotations } = rules.get(name)
   const filled = Object.entries(annotations).map(([key, text]) => [

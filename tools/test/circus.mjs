@@ -28,7 +28,7 @@ registerHooks({
 // jest-circus looks for the time-out in a global.
 const jest = { ...jestObject, setTimeout: (ms) => void (globalThis[TIMEOUT] = ms) }
 
-/** What jest-circus expects of jest's module loader. */
+/** The part of jest's module loader that jest-circus expects. */
 const runtime = {
   requireInternalModule: requireAgain,
   requireModule: require,

@@ -32,7 +32,7 @@ export function resultOf(name, outcome, { startTime, endTime }) {
   }
 }
 
-/** What a person reads: each test with its time, then the failures. */
+/** The lines for a person: each test with its time, then the failures. */
 export function summaryLines(name, outcome) {
   const { testResults, failureMessage } = outcome
   const failures = testResults.length === 0 && !failureMessage ? '  ● The test file has no tests' : failureMessage

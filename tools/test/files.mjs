@@ -42,7 +42,7 @@ export function splitWords(words) {
 /** Files that measure times say so in their first comment: at most one other file runs beside them. */
 const isQuiet = (source) => /^\/\*\*[^]*?@quiet\b[^]*?\*\//.test(readFileSync(source, 'utf8').slice(0, 500))
 
-/** What a run of compiled files lacks: a message, undefined when nothing. */
+/** A message about missing files of a run of compiled files, undefined when nothing is missing. */
 export function notCompiled(root, files) {
   const missing = files.filter(({ folder, file }) => !existsSync(join(root, folder, file)))
   if (missing.length === 0) return undefined

@@ -36,7 +36,7 @@ class Host {
   #closed
   #files = 0
   #usedMs = 0
-  /** Of the file that runs: what its process prints, and the streams that go on. */
+  /** The file that runs: the output of its process, and the streams that go on. */
   #current = { output: new Output(), open: new Set(), ended: () => {} }
 
   constructor(env) {

@@ -16,7 +16,7 @@ const mocker = new ModuleMocker(globalThis)
 
 const methods = (object, names) => Object.fromEntries(names.map((name) => [name, object[name].bind(object)]))
 
-/** What test files use of `jest`, apart from `setTimeout`. */
+/** The part of `jest` that test files use, apart from `setTimeout`. */
 export const jestObject = {
   ...methods(mocker, MOCKS),
   ...methods(timers, TIMERS),

@@ -154,7 +154,10 @@ class LoadMeter {
   }
 }
 
-/** Of all processors since the system started, ms. Work of a lower priority gives way, so its time counts as idle. */
+/**
+ * The times of all processors since the system started, ms. Work of a lower priority gives way, so its time counts as
+ * idle.
+ */
 export function processorTimes(processors = cpus(), ownPriority = getPriority()) {
   let [idle, total] = [0, 0]
   for (const { times } of processors) {

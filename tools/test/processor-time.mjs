@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 /** The unit of /proc/<pid>/stat on Linux. */
 const TICKS_A_SECOND = 100
 
-/** Of a process and of its children that have ended, from the text of /proc/<pid>/stat, ms. */
+/** The processor time of a process and of its children that have ended, from the text of /proc/<pid>/stat, ms. */
 export function processorMs(stat) {
   // The name of the program may contain spaces.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

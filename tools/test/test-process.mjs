@@ -37,7 +37,7 @@ export function startTests(args, { stdio, env }) {
   return child
 }
 
-/** What a process prints, the end of it: `{ add(text), text }`; `show` says to print it at once too. */
+/** The end of the output of a process: `{ add(text), text }`; `show` says to print it at once too. */
 export class Output {
   text = ''
   #show

@@ -62,7 +62,9 @@ async function join(sessionId: string): Promise<Page> {
   return page
 }
 
-/** What arrives of all streams of others: `[audio packets, pictures]`, and the media ids of all received tracks. */
+/**
+ * The media that arrive of all streams of others: audio packets, pictures, and the media ids of all received tracks.
+ */
 const received = (page: Page): Promise<{ audio: number; pictures: number; mids: string[] }> =>
   page.evaluate(async () => {
     let [audio, pictures] = [0, 0]

@@ -8,7 +8,7 @@ import type { Tab } from './fixtures/tab.js'
 
 const PASSWORD = 'geheim'
 const KEY_FRAME_SECONDS = 20
-/** Of the clip. */
+/** The frame rate of the clip. */
 const PICTURES_A_SECOND = 15
 
 describe('a camera on the network', () => {

@@ -1,6 +1,6 @@
 import type { BenchmarkResult } from './benchmark.js'
 
-/** What a check by name, which compares nothing, has found. */
+/** The result of a check by name, which compares nothing. */
 export interface Finding {
   name: string
   found: string

@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 import { readH264 } from '@session-service/synthetic-participant'
 
-/** What the peer does with each kind: the same as the program that reads cameras. */
+/** The encodings of the peer for each kind: the same as of the program that reads cameras. */
 const VIDEO_BPS = 1_613_000
 const ENCODE_VIDEO = `-c:v libx264 -preset superfast -tune zerolatency -profile:v baseline -pix_fmt yuv420p -b:v ${VIDEO_BPS} -g 50`
 const ENCODE_AUDIO = '-c:a libopus -b:a 64k -ar 48000 -ac 2'

@@ -11,7 +11,9 @@ import { end, eventAfter, meet, type Meeting, type Recovery, recoveryFrom, type 
 
 const PLANS = { quick: { kills: 4 }, full: { kills: 20 } }
 const TIMEOUT_MS = 60_000
-/** Of the node's loss against the former detection; of the others against media that is set up without a loss. */
+/**
+ * The aim for a loss of the node is against the former detection; the others are against media set up without a loss.
+ */
 const AIMS = { node: 0.35, worker: 1.3, master: 3 }
 const PICTURE_AIM_MS = 500
 /** Masters cannot reach a node by a name: they wait for the silent window, as they did before. */

@@ -14,7 +14,7 @@ const SETTLE_MS = 75_000
 /** Without the cache of compiled code of this checkout, which shortens starts and takes memory afterwards. */
 const AS_IN_IMAGES = { NODE_COMPILE_CACHE: '' }
 
-/** What one program of the service uses. */
+/** The resources that one program of the service uses. */
 interface Run {
   /** CPU seconds per minute. */
   cpu: number

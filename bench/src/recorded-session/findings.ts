@@ -60,7 +60,7 @@ export async function contactSheet({ file, bounds }: Recorded, sheet: string): P
 interface WhereClapped {
   /** The area of the flashes. */
   part?: string
-  /** Of the beeps, Hz; default: all. */
+  /** The pitch of the beeps, Hz; default: all. */
   pitch?: number
   /** Between a flash and its beep, s. */
   mostOffset?: number

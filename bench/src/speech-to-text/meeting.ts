@@ -11,7 +11,7 @@ const VOICES = ['rms', 'slt']
 /** Pauses within a turn and between turns, s. */
 const PAUSE = { sentence: [0.5, 1.1], turn: [0.8, 1.6] } as const
 const MOST_SENTENCES_PER_TURN = 3
-/** What a browser's noise suppression leaves of a quiet room, RMS in steps of 16 bits: about -75 dBov. */
+/** The rest of a quiet room after a browser's noise suppression, RMS in steps of 16 bits: about -75 dBov. */
 const NOISE = 6
 
 /**

@@ -15,7 +15,7 @@ const SECONDS = { quick: 20, full: 60 }
 const VIEWERS = 2
 /** The sender reports of the cameras, 5 s apart, arrive during this time, and browsers adjust their delays to them. */
 const SETTLE_S = 20
-/** Of the clips. */
+/** The frame rate of the clips. */
 const PICTURES_A_SECOND = 15
 const LEAST_PICTURES = 0.95
 const MAX_OFFSET_S = 0.08

@@ -163,7 +163,7 @@ export const loadNodeConfig = (env: Environment): NodeConfig => load('node', env
 
 const MIGRATION = ['SERVICE_LOG_LEVEL', 'SERVICE_LOG_FORMAT', 'SERVICE_RUN_AS', 'DATABASE_URL'] as const
 
-/** What a process needs that only runs the migrations. @throws ConfigError */
+/** The configuration of a process that only runs the migrations. @throws ConfigError */
 export function loadMigrationConfig(env: Environment): Pick<MasterConfig, (typeof MIGRATION)[number]> {
   const problems: string[] = []
   const values = parseAll('master', env, MIGRATION, problems)

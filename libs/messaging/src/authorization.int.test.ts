@@ -7,7 +7,7 @@ import { TestBuses } from './fixtures/test-buses.js'
 
 const Message = z.object({ n: z.number() })
 const ECHO = [Message, Message, 2_000] as const
-/** Of the bus server itself. */
+/** A message of the bus server itself. */
 const Advisory = z.object({ type: z.literal('io.nats.server.advisory.v1.client_disconnect') })
 const CLUSTER = 'north'
 const { prefix } = busScope(CLUSTER, 'node')

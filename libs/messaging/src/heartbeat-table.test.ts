@@ -32,7 +32,10 @@ describe('HeartbeatTable', () => {
     }
   }
 
-  /** Of a bus with one node; between two heartbeats the bus is probed if nothing was heard since the last time. */
+  /**
+   * An outage of a bus with one node; between two heartbeats the bus is probed if nothing was heard since the last
+   * time.
+   */
   const outage = (everyMs: number, outageMs: number, begin: number, phase: number): void => {
     table = new HeartbeatTable({ silentMs: 3_000, now: () => now })
     let hasHeard = false

@@ -12,7 +12,7 @@ interface LastHeartbeat {
 }
 
 export interface HeartbeatTableOptions {
-  /** Of nodes that do not rest. */
+  /** The silent window of nodes that do not rest. */
   silentMs?: number
   /** A monotonic clock, ms. */
   now?: () => number
@@ -29,7 +29,7 @@ export class HeartbeatTable {
   readonly #now: () => number
   readonly #lastHeartbeats = new Map<string, LastHeartbeat>()
   #aliveAt: number
-  /** Of the intervals of all nodes; undefined after a change. */
+  /** The shortest interval of all nodes; undefined after a change. */
   #shortestMs: number | undefined
 
   constructor({ silentMs = NODE_SILENT_MS, now = () => performance.now() }: HeartbeatTableOptions = {}) {

@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
 const CHECK_MS = 60_000
-/** Of the time between two checks: with more, the pause of a collection would delay others. */
+/** Share of the time between two checks: with more, the pause of a collection would delay others. */
 const MOST_UTILIZATION = 0.05
-/** Of the heap since the last collection. */
+/** Least growth of the heap since the last collection, as a factor. */
 const LEAST_GROWTH = 1.25
 
 interface HeapSample {

@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay, type ELDHistogram } from 'node:perf_hooks'
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client'
 
-/** Of the timer with which prom-client measures, ms: it never fires. */
+/** The interval of the timer with which prom-client measures, ms: it never fires. */
 const NEVER_MS = 2 ** 31 - 1
 
 /** The metrics of prom-client with this infix, in ns. */

@@ -1,7 +1,7 @@
 import { findChromium } from './browser.js'
 import { type BrowserTabs, launchTabs } from './browser-tabs.js'
 
-/** Of both libraries' arguments, those that exempt hidden tabs from throttling. */
+/** The arguments of both libraries that exempt hidden tabs from throttling. */
 const EXEMPTIONS = [
   '--disable-background-timer-throttling',
   '--disable-backgrounding-occluded-windows',

@@ -16,7 +16,7 @@ const texts = { type: 'array', items: { type: 'string', minLength: 1 } }
 const objects = { type: 'array', items: { type: 'object' } }
 const URL_OR_EMPTY = (schemes) => text(`^((${schemes}):[/][/].+)?$`)
 
-/** What the defaults in values.yaml do not show, by path. */
+/** The schemas that the defaults in values.yaml do not show, by path. */
 const KNOWN = {
   'global.imagePullSecrets': objects,
   'global.ipFamilyPolicy': choice('', 'SingleStack', 'PreferDualStack', 'RequireDualStack'),

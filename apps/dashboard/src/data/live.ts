@@ -19,7 +19,7 @@ import { expire, loadAccount } from './account.js'
 import { setServiceClock } from './clock.js'
 import { failureOf } from './http.js'
 
-/** Of the last live view, for the header. */
+/** The summary of the last live view, for the header. */
 export const summary = signal<ClusterSummary | undefined>(undefined)
 /** The state of the stream; `idle` while no screen has one. */
 export const connection = signal<'idle' | 'connecting' | 'open' | 'lost'>('idle')

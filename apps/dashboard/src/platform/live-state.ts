@@ -5,7 +5,7 @@ export interface Failure {
   message: string
 }
 
-/** What the page has received of a live view. */
+/** The received part of a live view. */
 export interface LiveState<V extends keyof LiveViews> {
   /** The last data; undefined before the first. */
   data: LiveViews[V] | undefined

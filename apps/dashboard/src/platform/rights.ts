@@ -3,7 +3,7 @@ import type { ScreenName } from './routes.js'
 
 export type ActingRole = AccountView['credential']['role']
 
-/** What an action or a screen concerns: sessions and recordings, the whole cluster, or its administration. */
+/** The subject of an action or a screen: sessions and recordings, the whole cluster, or its administration. */
 type Concern = 'sessions' | 'cluster' | 'administration'
 
 const CONCERN_OF_SCREEN: Readonly<Record<ScreenName, Concern>> = {

@@ -40,7 +40,7 @@ export const Slots = ({ heartbeat }: Pick<NodeRow, 'heartbeat'>): VNode => (
   </span>
 )
 
-/** What may be done with the node in its status. */
+/** The actions that the status of the node permits. */
 export function NodeActions({ node }: { node: NodeRow }): VNode | null {
   if (!may('mediaNodes')) return null
   const { id, status } = node

@@ -16,7 +16,7 @@ interface Found {
 const NOTHING: Found = { error: '', view: undefined }
 const TYPING_MS = 200
 
-/** What the service finds for a text, once typing pauses. Answers for earlier texts are ignored. */
+/** The results of the service for a text, once typing pauses. Answers for earlier texts are ignored. */
 function useSearch(text: string): Found {
   const [found, setFound] = useState(NOTHING)
   useEffect(() => {

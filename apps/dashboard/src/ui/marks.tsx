@@ -72,7 +72,7 @@ export function LoadBar({ value, label }: { value: number; label: string }): VNo
 /** An identifier, which may be broken anywhere. */
 export const Id = ({ children }: { children: string }): VNode => <span class="id">{children}</span>
 
-/** What a list would show, where it is empty. */
+/** The text in place of an empty list. */
 export const Empty = ({ children }: { children: ComponentChildren }): VNode => <p class="empty">{children}</p>
 
 export const Loading = (): VNode => (

@@ -17,7 +17,7 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[]
   rows: readonly Row[]
   keyOf: (row: Row) => string
-  /** What the table would show. */
+  /** The text in place of a table without rows. */
   empty: ComponentChildren
 }
 

@@ -27,7 +27,7 @@ const commonRoutes = (prefix: string): Record<string, Access> => ({
   [`DELETE ${prefix}/recordings/:recordingId`]: OF_RECORDING,
 })
 
-/** What each route requires of the role of a credential, by its method and template. */
+/** The access that each route requires of the role of a credential, by its method and template. */
 const ROUTE_ACCESS: Readonly<Record<string, Access>> = {
   ...commonRoutes(API),
   ...commonRoutes('/api'),

@@ -91,7 +91,7 @@ async function shutDown(
   logger.log(`master ${masterId} has shut down`)
 }
 
-/** Of the environment: overrides are in the database, which may not be there yet. */
+/** Reads the address from the environment: overrides are in the database, which may not be there yet. */
 function probeAddress({ env }: StartContext): { host: string; port: number } {
   const { SERVICE_OPS_HOST: host, SERVICE_OPS_PORT: port } = loadMasterConfig(env)
   return { host, port }

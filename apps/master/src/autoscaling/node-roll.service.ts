@@ -90,7 +90,7 @@ export class NodeRollService implements OnModuleDestroy {
     }
   }
 
-  /** What remains at the deadline moves to other nodes: a roll ends. */
+  /** Sessions that remain at the deadline move to other nodes: a roll ends. */
   #drain(nodeId: string): void {
     const deadlineMs = this.driven.of(nodeId)?.drainMs ?? null
     this.#track(this.nodeCommands.notify({ nodeId }, 'drain', { deadlineMs }))

@@ -272,7 +272,7 @@ const newConnection = (id: string, sessionId: string): NewConnection => ({
   ...{ iceServers: [], tokenNonce: id, tokenHash: Buffer.from(id).toString('hex'), traceContext: null },
 })
 
-/** What crowds do, for a participant of a session. */
+/** The changes that crowds make, each for a participant of a session. */
 const CHANGES = {
   'creating connections': (id: string, sessionId: string) => connections.insert(newConnection(`new_${id}`, sessionId)),
   joining: (id: string) => take(id),

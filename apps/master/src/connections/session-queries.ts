@@ -23,7 +23,7 @@ import { CONNECTION_ROW, type ConnectionRow, connectionView, tokenOf, withoutSec
 
 type WholeSession = SessionRow & { connections: ConnectionRow[]; transports?: Transports }
 
-/** What the answer contains beside active connections. */
+/** The parts of the answer beside active connections. */
 export interface SessionDetails {
   withPending?: boolean
   withEndpoints?: boolean

@@ -1,4 +1,4 @@
-/** Who gets events: the call records, the webhook, the history of sessions, and a search server. */
+/** The consumers of events: the call records, the webhook, the history of sessions, and a search server. */
 export const CONSUMERS = ['cdr', 'webhook', 'history', 'search'] as const
 export type Consumer = (typeof CONSUMERS)[number]
 

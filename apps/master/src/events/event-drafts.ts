@@ -15,7 +15,7 @@ export interface NetworkQualityDraft {
   details?: undefined
 }
 
-/** What the history stores in addition: the members of webhooks and call records are fixed. */
+/** Members that only the history stores: those of webhooks and call records are fixed. */
 export interface HistoryDetails {
   mediaMode?: 'ROUTED' | 'RELAYED'
   recordingMode?: 'ALWAYS' | 'MANUAL'
@@ -73,7 +73,7 @@ export interface WebrtcLink {
   isInbound: boolean
   startTime: number
   mediaOptions: MediaOptions
-  /** Of a camera on the network, without credentials. */
+  /** The address of a camera on the network, without credentials. */
   rtspUri?: string | null
 }
 

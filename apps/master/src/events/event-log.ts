@@ -25,7 +25,7 @@ export interface TransactionOptions {
 
 /** The sessions that a change locks. */
 interface LockedSessions {
-  /** Of `sessionLock`. */
+  /** The result of `sessionLock`. */
   lock: KeyedStatement<object>
   keys: readonly unknown[]
   /** Locks them also while events are off. */

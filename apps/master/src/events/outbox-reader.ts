@@ -7,7 +7,7 @@ import type { OutboxRepository, QueuedEvent, SerialConsumer } from './outbox.rep
 const POLL_EVERY_MS = 1_000
 /** Least interval between the starts of two reads, ms: events that follow one another closely are handled together. */
 const READ_EVERY_MS = 100
-/** Of the handler. */
+/** Delays after a failure of the handler. */
 const RETRY = { firstMs: 1_000, longestMs: 30_000 }
 /** Events handled per transaction. */
 const BATCH = 500

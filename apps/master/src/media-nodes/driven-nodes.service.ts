@@ -23,7 +23,7 @@ export class DrivenNodesService {
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
   ) {}
 
-  /** What the driver reports about the node, at most seconds old; only on the leader. */
+  /** The driver's report about the node, at most seconds old; only on the leader. */
   of(id: string): DrivenNode | undefined {
     return this.#driven.get(id)
   }

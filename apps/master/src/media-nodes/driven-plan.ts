@@ -4,7 +4,7 @@ import type { MediaNodeRow } from './media-node.repository.js'
 
 /** A launch without anything in the environment is repeated after this time: the master that began it may have died, ms. */
 const REPEAT_LAUNCH_MS = 10_000
-/** What runs without a row, or after the end of its row, is dropped after this time, ms. */
+/** A driven node without a row, or whose row has ended, is dropped after this time, ms. */
 const STRAY_MS = 60_000
 /** A node has this long to end by itself, ms. */
 const ENDS_MS = 15_000
@@ -27,7 +27,7 @@ export type DrivenAction =
   | { kind: 'fail'; id: string; reason: string }
   /** The reason that REST shows changes; null: there is none. */
   | { kind: 'explain'; id: string; reason: string | null }
-  /** What is left of an ended node, or of an unknown one, is dropped. */
+  /** Drops the rest of an ended node, or of an unknown one. */
   | { kind: 'drop'; node: DrivenNode }
 
 /** Compares the rows of media nodes with what a driver has started. Never drops what may hold a session. Pure. */

@@ -12,7 +12,10 @@ export interface ClusterCount {
 const age = (time: string): string =>
   `coalesce(greatest(0, extract(epoch FROM clock_timestamp() - min(${time}))), 0)::float8`
 
-/** Of the first event. A replayed one may be younger than later ones, but the oldest is found only by reading all. */
+/**
+ * The age of the first event. A replayed one may be younger than later ones, but the oldest is found only by reading
+ * all.
+ */
 const queueAge = (consumer: Consumer): string => `
   UNION ALL SELECT 'cluster_queue_age_seconds', '${consumer}', '', ${age('queued_at')}
     FROM (SELECT o.queued_at FROM outbox o WHERE ${undelivered(`'${consumer}'`)} LIMIT 1) first`

@@ -20,7 +20,7 @@ const FAILOVER_TIMEOUT_MS = 1_500
 
 /** The transports of a participant on a media node. */
 export type OpenedTransports = NodeCommandResult<'join'>
-/** What a participant with a transport for each stream needs to know. */
+/** The media parameters of a participant with a transport for each stream. */
 export type PerStreamMedia = NodeCommandResult<'joinPerStream'>
 
 /** Opens a participant's media in the room of its session, on another node when the first one refuses. */

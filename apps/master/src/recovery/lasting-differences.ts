@@ -1,4 +1,7 @@
-/** What a command in progress changes is equal again within this time, ms: longer than the request timeout of a node. */
+/**
+ * A difference that a command in progress makes is gone within this time, ms: longer than the request timeout of a
+ * node.
+ */
 const IN_PROGRESS_MS = 8_000
 
 /**

@@ -86,7 +86,7 @@ const isWithoutClients = (participants: ClosedSession['participants']): boolean 
  */
 type Outcome = ClosedSession | 'kept' | 'populated'
 
-/** What `key` is. */
+/** The column by which a session is named. */
 type Key = 'id' | 'uniqueSessionId'
 
 // Locks in the order of ids, as every statement that locks several sessions: no two meet a deadlock.
@@ -117,7 +117,7 @@ const DELETE = new KeyedStatement((is) => `DELETE FROM session WHERE id ${is}`)
  */
 @Injectable()
 export class SessionDeletionRepository {
-  /** Of sessions without participants. */
+  /** The deletions of sessions without participants. */
   readonly #empty: { [K in Key]: GroupCommit<Deletion, Outcome> }
   readonly #populated: { [K in Key]: GroupCommit<Deletion, Outcome> }
 
@@ -195,7 +195,7 @@ export class SessionDeletionRepository {
     return typeof outcome === 'object' ? outcome : undefined
   }
 
-  /** Of several sessions only as many as have `most` participants together, and at least the first unless `most` is 0. */
+  /** Deletes one session, or several with at most `most` participants together: at least one unless `most` is 0. */
   #deleteAll(by: Key, deletions: Deletion[], most: number, options: TransactionOptions = {}): Promise<Outcome[]> {
     return this.events.transaction(async (manager, record) => {
       const endings = await this.#lock(manager, by, deletions)

@@ -22,7 +22,7 @@ export class TranscriptSentenceEntity {
   @Column({ name: 'connection_id', type: 'text' })
   connectionId!: string
 
-  /** Of the connection when it spoke; empty when it had left and its media node is of a former version. */
+  /** The data of the connection when it spoke; empty when it had left and its media node is of a former version. */
   @Column({ name: 'client_data', type: 'text' })
   clientData!: string
 

@@ -1,12 +1,12 @@
 import { SMALL_KBPS, type Quality } from '../rooms/transcoder.js'
 
-/** What made a subscriber receive the small video: its configured maximum, or its network. */
+/** The cause of the small video: the subscriber's configured maximum, or its network. */
 type Constraint = 'limit' | 'network'
 
-/** What is known about the way of a camera's video to one subscriber. Times are those of a monotonic clock, ms. */
+/** The path of a camera's video to one subscriber. Times are those of a monotonic clock, ms. */
 export interface Link {
   readonly quality: Quality
-  /** Of the small quality. */
+  /** Why the small quality is sent. */
   readonly constraint?: Constraint | undefined
   /** When the quality became due. */
   readonly changedAt: number
@@ -26,7 +26,7 @@ export interface LinkSample {
   cameraKbps: number
   /** The maximum of the subscriber, kbps; 0: none. */
   limitKbps: number
-  /** Of the packets to the subscriber, 0 to 1. */
+  /** Share of lost packets, 0 to 1. */
   lossRate: number
   /** The bandwidth estimate, kbps; absent: none. */
   availableKbps?: number | undefined
@@ -40,7 +40,7 @@ export const UP_MS = 10_000
 const HEAVY_LOSS = 0.1
 /** Counts if the estimate is too low as well. */
 const LIGHT_LOSS = 0.02
-/** Of the bitrate of the original. */
+/** Factor of the bitrate of the original. */
 const UP_HEADROOM = 1.3
 /** So that a bitrate near the limit does not change the quality back and forth. */
 const LIMIT_HEADROOM = 1.1

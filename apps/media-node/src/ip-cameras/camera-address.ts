@@ -4,8 +4,8 @@ import { ServiceError } from '@session-service/contract'
 import { parseCameraUri, type CameraUri } from './camera-uri.js'
 
 /**
- * What a camera may not be, unless the operator allows it: this machine, its link and metadata services. Private networks
- * are where cameras are. `camera/guard.c` has the same list and checks each connection.
+ * Addresses that a camera may not have, unless the operator allows it: this machine, its link and metadata services.
+ * Private networks are where cameras are. `camera/guard.c` has the same list and checks each connection.
  */
 const FORBIDDEN: readonly string[] = [
   '0.0.0.0/8',

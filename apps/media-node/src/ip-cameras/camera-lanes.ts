@@ -64,10 +64,10 @@ export class CameraLanes implements CatchUp {
   #gathering: NodeJS.Timeout | undefined
   #isSending = false
   #youngUntil: number | undefined
-  /** Of each of the last seconds. */
+  /** Bitrate in each of the last seconds, kbps. */
   #kbps: readonly number[] = []
   #bytes = 0
-  /** Of the bursts since the last second. */
+  /** Bytes of the bursts since the last second. */
   #burstBytes = 0
 
   constructor(private readonly sender: LaneSender) {}

@@ -8,7 +8,7 @@ import { typeOf, unitsOf } from './fixtures/units.js'
 import { Viewer } from './fixtures/viewer.js'
 
 const HEADER = 12
-/** Of each picture. */
+/** The slices of each picture. */
 const SLICES = 4
 const PICTURES = 30
 /** Types of H.264 units. */

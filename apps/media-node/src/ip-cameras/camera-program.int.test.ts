@@ -28,7 +28,7 @@ const AUDIO_PACKET_MS = 40
 /** The media worker takes a layer that is silent for longer for dead. */
 const SILENCE_MS = 1_500
 const TICKS_PER_MS = 90
-/** Of the resident memory of a program that an endless answer must not exceed. */
+/** The resident memory of a program that an endless answer must not exceed. */
 const MOST_MEMORY_KB = 120_000
 
 let folder: string

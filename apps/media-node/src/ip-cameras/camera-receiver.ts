@@ -9,7 +9,7 @@ const HEADROOM_KBPS = 2_000
 const STEP_KBPS = 500
 const MOST_KBPS = 100_000
 
-/** What a receiver asks of the camera. */
+/** The part of a camera's lanes that a receiver uses. */
 interface Lanes {
   /** The bitrate of the camera. */
   readonly kbps: number

@@ -11,7 +11,7 @@ const IDR = 5
 const BASELINE = 66
 /** Ticks of an RTP timestamp in a millisecond. */
 const VIDEO_CLOCK_MS = 90
-/** Of a clip with 15 pictures a second. */
+/** Ticks between two pictures of a clip with 15 pictures a second. */
 const PICTURE_STEP = 6_000
 const HEADER = 12
 const EXTENSION_WORDS = 15_000

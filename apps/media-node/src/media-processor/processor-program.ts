@@ -46,7 +46,7 @@ export interface ProcessorInput {
   orientationId?: number | undefined
 }
 
-/** Of an encoded video. */
+/** The limits of an encoded video. */
 export interface VideoLimits {
   maxKbps: number
   /** Larger pictures are scaled down. */

@@ -11,7 +11,7 @@ const counterOf = (what: string) => ({
   labels: TRACK,
 })
 
-/** What a sample of a track shows beside its counters. */
+/** The part of a track's sample beside its counters. */
 export interface TrackConditions {
   jitterSeconds: number
   /** Undefined until RTCP has measured it. */

@@ -1,4 +1,4 @@
-/** What mediasoup counts of one RTP stream since its start. */
+/** The counts of mediasoup for one RTP stream since its start. */
 export interface TrackCounters {
   packets: number
   bytes: number
@@ -45,7 +45,7 @@ export function highest(former: CountersBySsrc, now: CountersBySsrc): CountersBy
   return result
 }
 
-/** What a track, which may have several layers, counted between two results of `highest`. */
+/** The counts of a track, which may have several layers, between two results of `highest`. */
 export function countedBetween(former: CountersBySsrc, now: CountersBySsrc): TrackCounters {
   let sum = NO_COUNTS
   for (const [ssrc, counters] of now) {

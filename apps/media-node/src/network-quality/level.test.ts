@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { type Arrivals, type Level, nextLevel } from './level.js'
 
 const CLEAN: Arrivals = { isConnected: true, isActive: true, received: 1_000, lost: 0, jitterMs: 4 }
-/** Of 1,000 packets. */
+/** Arrivals with so much loss in 1,000 packets. */
 const losing = (lost: number): Arrivals => ({ ...CLEAN, received: 1_000 - lost, lost })
 
 describe('the first level of a publisher', () => {

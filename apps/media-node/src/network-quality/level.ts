@@ -1,7 +1,7 @@
 /** From 0 (nothing arrives) to 5 (excellent). */
 export type Level = 0 | 1 | 2 | 3 | 4 | 5
 
-/** What arrived of a publisher's media within an interval. */
+/** The packets of a publisher's media that arrived within an interval. */
 export interface Arrivals {
   /** Whether its transport has a connection. */
   isConnected: boolean
@@ -10,7 +10,7 @@ export interface Arrivals {
   received: number
   /** Packets that were missing when the next one came, before their repair. */
   lost: number
-  /** Of the steadiest track. */
+  /** The jitter of the steadiest track. */
   jitterMs: number
 }
 

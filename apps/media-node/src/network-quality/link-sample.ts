@@ -49,7 +49,7 @@ const countedOf = ({ packetCount, packetsLost, packetsRepaired }: Stats): Counte
   lost: packetsLost,
 })
 
-/** What arrived between two samples. */
+/** The packets that arrived between two samples. */
 export function arrivalsBetween(before: LinkSample, after: LinkSample): Arrivals {
   let [received, lost] = [0, 0]
   for (const [ssrc, { packets, lost: missing }] of after.counted) {

@@ -19,14 +19,14 @@ export interface Publisher {
   readonly roomRouter: RoomRouter
   /** The maximum bitrate of each of its videos, kbps; 0 = unconstrained. */
   readonly maxSendKbps: number
-  /** Of its videos, if their key frames cannot be requested. */
+  /** Shows its videos to new receivers, if their key frames cannot be requested. */
   readonly catchUp?: CatchUp
   /** The receivers' limit of one of its streams has changed. */
   sendLimitChanged(stream: Stream): void
   /** The number of subscriptions, recordings and transcriptions that receive one of its streams has changed. */
   receiversChanged(stream: Stream): void
   /**
-   * Of cameras: whether constrained subscribers receive a smaller video. `false`: the video is encoded for no
+   * Only for cameras: whether constrained subscribers receive a smaller video. `false`: the video is encoded for no
    * subscriber.
    */
   readonly adaptativeBitrate?: boolean

@@ -50,7 +50,7 @@ export function drop({ consumer, release, catchUp }: Received): void {
   release()
 }
 
-/** What a participant and its transport need for a consumer. */
+/** The parts of a participant and its transport that a consumer needs. */
 interface Subscriber {
   peer: Peer
   transport: MediaTransport

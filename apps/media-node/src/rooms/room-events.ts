@@ -3,7 +3,7 @@ import { Bus } from '@session-service/messaging'
 import { Injectable, Logger } from '@nestjs/common'
 import { Fence } from '../node/fence.js'
 
-/** Of more the oldest are dropped. */
+/** Speech events held while fenced; the oldest are dropped. */
 const MOST_HELD_SPEECH = 1_000
 type SpeechEvent = Extract<RoomEvent, { kind: 'speechToText' | 'speechToTextDisconnected' }>
 

@@ -5,7 +5,7 @@ import type { Rooms } from './rooms.js'
 interface RoomPollingOptions {
   /** Time between two calls, ms. */
   everyMs: number
-  /** What the calls do, for the log of a failure. */
+  /** Names the calls in the log of a failure. */
   what: string
   logger: Pick<Logger, 'warn'>
 }

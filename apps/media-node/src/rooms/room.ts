@@ -121,7 +121,7 @@ export class Room {
     return [...this.#routers]
   }
 
-  /** What it offers to publishers and subscribers. */
+  /** The codecs that it offers to publishers and subscribers. */
   get rtpCapabilities(): RtpCapabilities {
     const roomRouter = this.routers.find(({ isOpen }) => isOpen)
     if (!roomRouter) throw new ServiceError('UNAVAILABLE', `room ${this.id} is closed`)

@@ -45,7 +45,7 @@ export class LanguageModels {
   readonly #entries = new Map<string, ModelEntry>()
   readonly #ending = new Set<Promise<void>>()
   readonly #shutdown = new AbortController()
-  /** Of slots that have ended. */
+  /** The dropped audio of slots that have ended. */
   #droppedBefore = 0
   readonly #readMemory: () => number
 

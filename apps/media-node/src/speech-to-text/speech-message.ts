@@ -1,7 +1,7 @@
 import type { SpeechToTextMessage } from '@session-service/contract'
 import type { SpeechResult } from '@session-service/speech'
 
-/** What a result belongs to. */
+/** The origin of a result. */
 interface SpokenIn {
   connectionId: string
   streamId: string

@@ -1,7 +1,7 @@
 import { startChildSpan } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 
-/** What a producer and a consumer have in common. */
+/** The members that a producer and a consumer have in common. */
 interface Media {
   readonly kind: types.MediaKind
   readonly closed: boolean

@@ -12,7 +12,7 @@ import { receives, TranscodingTestbed } from './fixtures/testbed.js'
 
 /** It needs more than 500 kbps. */
 const BUSY_PICTURE = 'testsrc2=size=640x360:rate=15,noise=alls=10:allf=t'
-/** Of the window in which a bitrate is measured, in units of an RTP timestamp. */
+/** The window in which a bitrate is measured, in units of an RTP timestamp. */
 const WINDOW = 90_000
 
 /** The bitrate of the last second of received video. */

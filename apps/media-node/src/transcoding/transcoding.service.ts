@@ -10,7 +10,7 @@ import type { PublishedTrack } from '../tracks/published-track.js'
 import { canProcess } from '../media-processor/admission.js'
 import { SharedTranscoding } from './shared-transcoding.js'
 
-/** What is encoded of a video. */
+/** The codec and quality in which a video is encoded. */
 type Encoding = `${VideoCodec} ${Quality}`
 
 const encodingOf = ({ codec, quality }: VideoToTranscode): Encoding => `${codec} ${quality}`

@@ -9,7 +9,7 @@ export interface RecordingItem {
   readonly href?: string
 }
 
-/** What the service offers beside calls. */
+/** The features of the service beside calls. */
 interface Features {
   readonly captions: boolean
 }

@@ -5,7 +5,7 @@ interface Library {
   Session: typeof Session
 }
 
-/** What the page saw and heard of one camera. Times are those of `performance.now()`, ms. */
+/** The pictures and sounds of one camera on the page. Times are those of `performance.now()`, ms. */
 export interface Watched {
   /** The length of all pauses between two pictures, ms. */
   pauses: number[]

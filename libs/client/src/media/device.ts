@@ -30,7 +30,7 @@ export function requireWebRtc(): HandlerFactory {
   return name === 'Firefox120' ? forFirefox(factory) : factory
 }
 
-/** What the handler of mediasoup-client lacks in Firefox. */
+/** Adds to the handler of mediasoup-client the parts that it lacks in Firefox. */
 function forFirefox(handlers: HandlerFactory): HandlerFactory {
   return {
     ...handlers,

@@ -248,7 +248,7 @@ export class LocalParticipant implements SessionContext {
         return this.#filters.dispatched(notification.params)
       case 'reconnect':
       case 'trackReplaced':
-        // Signalling handles the one; with the other the same consumer goes on.
+        // Signalling handles `reconnect`; after `trackReplaced` the same consumer continues.
         return undefined
       default:
         return this.changed(notification)

@@ -58,7 +58,7 @@ const countsOf = (stats: readonly Stat[]): Map<string, Counted> =>
       ]),
   )
 
-/** What was played of the videos that both samples contain. Undefined when there is none. */
+/** The playback of the videos that both samples contain. Undefined when there is none. */
 export function playbackBetween(
   before: ReadonlyMap<string, Counted>,
   now: ReadonlyMap<string, Counted>,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { PropertyType } from './property.js'
 
-/** What the holder of a secret of the REST API may do. */
+/** The rights of the holder of a secret of the REST API. */
 const API_ROLES = ['all', 'read-only', 'session-prefix'] as const
 export type ApiRole = (typeof API_ROLES)[number]
 
@@ -9,7 +9,7 @@ export interface ApiSecret {
   name: string
   secret: string
   role: ApiRole
-  /** Of the ids of the sessions that the role `session-prefix` may access. */
+  /** The beginning of the ids of the sessions that the role `session-prefix` may access. */
   prefix?: string | undefined
 }
 

@@ -5,7 +5,9 @@ import { RunningJob, Slots } from './recordings.js'
 import { LanguageModelState } from './speech-to-text.js'
 
 export const HEARTBEAT_INTERVAL_MS = 500
-/** Of a node that rests: it has had no work for some time. Shorter than the silent window of older masters. */
+/**
+ * The interval of a node that rests: it has had no work for some time. Shorter than the silent window of older masters.
+ */
 export const RESTING_INTERVAL_MS = 2_000
 /** A node without a heartbeat for this time counts as lost, unless it rests. */
 export const NODE_SILENT_MS = 3_000

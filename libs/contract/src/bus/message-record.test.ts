@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { EDGES } from './fixtures/edges.js'
 import { breaks, membersOf } from './fixtures/members.js'
 
-/** What receivers of the version before required. Written with RECORD_MESSAGES=1, once for each version. */
+/** The members that receivers of the version before required. Written with RECORD_MESSAGES=1, once for each version. */
 const FILE = resolve(import.meta.dirname, '../../src/bus/fixtures/message-record.json')
 const Record = z.record(z.string(), z.record(z.string(), z.boolean()))
 

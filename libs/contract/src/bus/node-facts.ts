@@ -54,9 +54,9 @@ export type NodeFact = z.infer<typeof NodeFact>
 
 /** The intervals between samples that nodes take for their metrics, ms; 0: never. */
 export const StatisticsIntervals = z.object({
-  /** Of the media transports and their streams. */
+  /** The interval for the media transports and their streams. */
   media: z.number().int().nonnegative(),
-  /** Of the load of the machine. */
+  /** The interval for the load of the machine. */
   machine: z.number().int().nonnegative(),
 })
 export type StatisticsIntervals = z.infer<typeof StatisticsIntervals>

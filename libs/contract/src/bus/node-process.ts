@@ -10,7 +10,7 @@ export type OpsAddress = z.infer<typeof OpsAddress>
 /** On this path the ops listener answers 200 when the parameter `bootId` is that of its process, 409 otherwise. */
 export const PROCESS_PROBE_PATH = '/process'
 
-/** What NATS reports about an ended connection. A media node names its connection by `nodeClientName`. */
+/** The report of NATS about an ended connection. A media node names its connection by `nodeClientName`. */
 export const DisconnectAdvisory = z.object({
   client: z.object({ name: z.string().default('') }),
   reason: z.string().default(''),

@@ -51,7 +51,7 @@ export const BandwidthLimits = z.object({
 })
 export type BandwidthLimits = z.infer<typeof BandwidthLimits>
 
-/** What a media node needs to know of a participant that joins. */
+/** The data of a joining participant that a media node needs. */
 const Joining = Peer.extend({
   sessionId: z.string(),
   epoch: Epoch,
@@ -291,7 +291,7 @@ export const NODE_COMMANDS = {
     z.object({
       next: Id.optional(),
       connections: z.array(z.object({ connectionId: Id, send: TransportDescription, recv: TransportDescription })),
-      /** Of connections with a transport for each stream. */
+      /** The transports of connections with a transport for each stream. */
       streams: z
         .array(
           z.object({

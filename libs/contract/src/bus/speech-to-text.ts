@@ -33,7 +33,7 @@ export type LanguageModelState = z.infer<typeof LanguageModelState>
 
 /** A recognized sentence for the transcript of its session. */
 export const TranscriptSentence = SpeechToTextMessage.omit({ raw: true, reason: true }).extend({
-  /** Of the speaker, who may have left. Nodes of former versions do not send it. */
+  /** The data of the speaker, who may have left. Nodes of former versions do not send it. */
   clientData: z.string().optional(),
 })
 export type TranscriptSentence = z.infer<typeof TranscriptSentence>

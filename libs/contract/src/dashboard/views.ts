@@ -15,7 +15,10 @@ export interface ClusterSummary {
   recordings: number
   mediaNodes: { running: number; total: number }
   deadLetters: number
-  /** What an operator should look at, the most urgent first; only what the role may open. `view` shows the cause. */
+  /**
+   * The problems that an operator should look at, the most urgent first; only those that the role may open. `view`
+   * shows the cause.
+   */
   problems: Problem[]
 }
 
@@ -90,7 +93,7 @@ export interface DeadLetterRow extends EventRow {
 export interface PropertyRow {
   name: string
   meaning: string
-  /** Of what it configures: masters, media nodes, or both. */
+  /** The servers that it configures: masters, media nodes, or both. */
   scope: 'master' | 'node' | 'both'
   unit: string
   /** The value in force as text; `***` for a secret that is set; empty for those of media nodes, whose environments differ. */

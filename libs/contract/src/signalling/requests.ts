@@ -75,7 +75,7 @@ const JoinResult = z.object({
 const StepMs = z.number().min(0).max(EXPERIENCE_LIMITS.stepMs)
 const Seconds = z.number().min(0).max(EXPERIENCE_LIMITS.videoSeconds)
 
-/** What a participant experiences, measured by its client. */
+/** The experience of a participant, measured by its client. */
 const Experience = z.object({
   /** The time of each step of joining; only in the first report after `join`. */
   join: z

@@ -20,7 +20,7 @@ export const SpeechToTextMessage = z.object({
   timestamp: z.number(),
   /** The end of a recognized sentence, UTC ms of the cluster's clock. */
   endTime: z.number().optional(),
-  /** Of recognized sentences, where the engine knows them. */
+  /** The words of recognized sentences, where the engine knows them. */
   words: z.array(SpokenWord).optional(),
 })
 export type SpeechToTextMessage = z.infer<typeof SpeechToTextMessage>

@@ -21,7 +21,7 @@ export const ConnectionInfo = z.object({
   /** Only for a camera on the network: its state, and the cause of its last failure. */
   cameraStatus: CameraStatus.optional(),
   cameraError: z.string().nullable().optional(),
-  /** Of a publisher, once it is measured. */
+  /** The level of a publisher, once it is measured. */
   networkQuality: NetworkQualityLevel.optional(),
 })
 export type ConnectionInfo = z.infer<typeof ConnectionInfo>

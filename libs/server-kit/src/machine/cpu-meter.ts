@@ -7,8 +7,8 @@ interface CpuTimes {
 }
 
 /**
- * Of the whole machine, not of this process alone: other processes reduce the capacity for media as much as media does.
- * In a container it is the load of the host.
+ * The times of the whole machine, not of this process alone: other processes reduce the capacity for media as much as
+ * media does. In a container it is the load of the host.
  */
 export function cpuTimes(): CpuTimes {
   return timesIn(readFileSync('/proc/stat', 'utf8'))

@@ -30,7 +30,7 @@ export class MachineMonitor {
   #cpu = new CpuMeter(1)
   #cpuRatio: number | undefined
   #memoryRatio: number | undefined
-  /** Of the disk, in bytes. */
+  /** The space of the disk, in bytes. */
   #space: { free: number; size: number } | undefined
   #bytes: NetworkBytes | undefined
   /** The number of the interval of the last sample. A timer that is early or late delays no later sample. */
@@ -106,7 +106,9 @@ export class MachineMonitor {
   }
 }
 
-/** Of the kernel, so it does not wait for a disk: reading it in other threads would wake up five of them. */
+/**
+ * Reads a file of the kernel, so it does not wait for a disk: reading it in other threads would wake up five of them.
+ */
 function readNetworkTable(): string | undefined {
   try {
     return readFileSync('/proc/net/dev', 'utf8')

@@ -27,7 +27,7 @@ export interface ActiveSpan {
   end(): void
 }
 
-/** What records spans; loaded only when tracing is on. */
+/** The recorder of spans; loaded only when tracing is on. */
 export interface TraceBackend {
   start(name: string, options: SpanOptions, current: ActiveSpan | undefined): ActiveSpan
 }

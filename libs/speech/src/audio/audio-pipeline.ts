@@ -14,7 +14,7 @@ export interface AudioCounters extends ReorderCounters, OutputCounters {
   malformed: number
   /** With a level, so that they need not be decoded to find speech. */
   levels: number
-  /** Of another source or payload type. */
+  /** Packets of another source or payload type. */
   foreign: number
   utterances: number
 }

@@ -35,7 +35,7 @@ export interface SpeechWord {
 export interface SpeechResult {
   kind: 'partial' | 'final'
   text: string
-  /** Of final results, where the engine knows them. */
+  /** The words of final results, where the engine knows them. */
   words?: SpeechWord[]
   /** The utterance, also where the engine knows no words; seconds as above. Engines set it in final results. */
   start?: number

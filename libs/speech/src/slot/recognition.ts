@@ -8,7 +8,7 @@ const BATCH = 0.2 * SAMPLE_RATE
 const LARGEST_BATCH = 0.6 * SAMPLE_RATE
 /** The audio that waits for the recognizer at most. */
 const QUEUE = 10 * SAMPLE_RATE
-/** What is kept of it when there would be more: the newest. */
+/** The newest part of the audio that is kept when there would be more. */
 const KEPT_QUEUE = 5 * SAMPLE_RATE
 
 interface Frame {

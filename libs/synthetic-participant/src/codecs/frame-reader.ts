@@ -13,8 +13,8 @@ export class FrameReader {
   /** The number of the next packet of the current frame; -1 without one. */
   #next = -1
   /**
-   * Of the current frame. The number alone does not separate frames: after a pause, the SFU numbers a key frame as if it
-   * continued the frame that the pause has cut off.
+   * The timestamp of the current frame. The number alone does not separate frames: after a pause, the SFU numbers a key
+   * frame as if it continued the frame that the pause has cut off.
    */
   #timestamp = -1
   #key = false

@@ -12,7 +12,7 @@ export interface JoinOptions {
   capacityKbps?: number
   /** Its sending link, which may change at any time. Default: the real link. */
   uplink?: Uplink
-  /** What it receives; default VP8 alone. It always sends VP8. */
+  /** The codecs that it receives; default VP8 alone. It always sends VP8. */
   videoCodecs?: readonly ('VP8' | 'H264')[]
   /** Whether it rejoins automatically after a loss of the session's media, like the client library; default true. */
   rejoins?: boolean

@@ -32,7 +32,7 @@ export interface TransportFigures {
   readonly refusedSends: number
 }
 
-/** What a sender of media needs of its transport. */
+/** The part of a transport that a sender of media uses. */
 export type PacketSink = Pick<MediaTransport, 'sendKeys' | 'sendProtected' | 'sendRtcp' | 'settled'>
 
 /** The client end of a WebRTC transport: a UDP socket with ICE, DTLS and the resulting SRTP keys. */

@@ -26,7 +26,7 @@ const extension = (kind: MediaKind, uri: string, preferredId: number): RtpCapabi
   preferredId,
 })
 
-/** What a publisher offers, with the numbers that browsers use. */
+/** The capabilities that a publisher offers, with the numbers that browsers use. */
 export const OFFERED: RtpCapabilities = {
   codecs: [
     {

@@ -6,7 +6,7 @@ import { isErrno, makeFolder } from '@session-service/server-kit'
 export const CDR_FILE = /^CDR\.\d{4}-\d{2}-\d{2}_\d{2}-\d{2}-\d{2}\.log$/
 const KEPT_DAYS = 30
 const KEPT_BYTES = 20 * 1024 ** 3
-/** Of the volume: the rest is for the records of today, whose files stay. */
+/** Share of the volume that files may fill: the rest is for the records of today, whose files stay. */
 const MOST_OF_VOLUME = 0.9
 const DAY_MS = 86_400_000
 
@@ -15,7 +15,7 @@ const fileName = (now: Date): string => {
   return `CDR.${date}_${time.replaceAll(':', '-')}.log`
 }
 
-/** Of the names of a day, which come after it in the order of names. */
+/** The beginning of the names of a day's files: it precedes them in the order of names. */
 const prefixOf = (day: Date): string => fileName(day).slice(0, 'CDR.yyyy-MM-dd'.length)
 
 /** Names of the files of call records, oldest first. */

@@ -61,7 +61,7 @@ const recorded = (status: 'started' | 'stopped' | 'ready', id = 'daily', more: o
   },
 })
 
-/** What the history gets of events. */
+/** The records that the history receives for events. */
 const recordsOf = (events: readonly EventDraft[]): HistoryRecord[] =>
   events
     .filter(({ name }) => isHistoryRecord(name))

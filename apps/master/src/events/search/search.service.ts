@@ -17,7 +17,7 @@ import {
   outcomeOf,
 } from './bulk.js'
 
-/** Of a bulk request: a connection of the database waits for it. */
+/** A database connection is held for this long, ms. */
 const TIMEOUT_MS = 10_000
 /** The HTTP status of a request that exceeds a limit of its receiver. */
 const TOO_LARGE = 413

@@ -28,7 +28,7 @@ const WINDOWS: SocketWindows = {
 /** A client that is notified of its end closes the socket itself; it reconnects when the server does. */
 const CLOSE_DELAY_MS = 10_000
 
-/** What happens to the media of a participant, and needs an answer of the server. */
+/** Events of a participant's media that need an answer of the server. */
 export type MediaEvent =
   | { kind: 'lost'; afterMs: number }
   /** The media of a stream was replaced. */
@@ -65,16 +65,16 @@ const optionsOf = ({ mediaOptions }: StreamInfo): OwnStream['options'] => {
 
 /** Before every epoch of media. */
 export const LOST_EPOCH = 0
-/** Of a stream whose options only another master has known. */
+/** The options of a stream that only another master has known. */
 const LOST_OPTIONS = { audioActive: true, videoActive: true, frameRate: null, videoDimensions: null }
 
-/** What a master knows of a participant with a client of version 2. A new socket takes it over. */
+/** The state of a participant with a client of version 2. A new socket takes it over. */
 export class LegacyParticipant {
   readonly roster: Roster
   own: OwnStream | undefined
   /** The media that the room forwards. */
   routerCapabilities: RtpCapabilities | undefined
-  /** What the browser receives as far as its own offer has shown it. */
+  /** The codecs that the browser receives, as far as its own offer has shown them. */
   clientCapabilities: RtpCapabilities | undefined
   /** The epochs of the media of the streams that it receives. */
   readonly subscriptions = new Map<string, number>()

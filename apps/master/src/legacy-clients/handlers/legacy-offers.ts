@@ -5,7 +5,7 @@ const ANSWER_TIMEOUT_MS = 10_000
 
 interface SubscribeOffer {
   sdpOffer: string
-  /** Of its sections. No other offer has them, and its answer repeats them. */
+  /** The ids of its sections. No other offer has them, and its answer repeats them. */
   mids: readonly string[]
 }
 

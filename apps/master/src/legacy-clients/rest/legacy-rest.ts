@@ -4,7 +4,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { LegacyNames } from '../wire/names.js'
 import { nativeMembers, renamedMembers, renamedStream } from './member-names.js'
 
-/** What clients of version 2 read below their prefix; the dashboard and the client library are not among it. */
+/**
+ * The paths that clients of version 2 read below their prefix, without those of the dashboard and the client library.
+ */
 const ALIASED = ['api', 'recordings', 'cdr', 'layouts']
 
 /** The address of a route for one below the prefix of version 2; other addresses stay as they are. */

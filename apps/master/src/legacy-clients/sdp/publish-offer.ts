@@ -37,7 +37,7 @@ export interface PublishOffer {
   answer(transport: TransportOptions): string
 }
 
-/** What a section and the router have in common. */
+/** A section with the parameters that it and the router have in common. */
 interface Match {
   section: MediaSection
   /** As the client sends. */

@@ -12,7 +12,7 @@ export interface ReadSdp {
 
 /** Several times what browsers send. Parsing costs more with each line, and each feedback for all codecs with each codec. */
 const MOST_LINES = 2_048
-/** Of a section. There are 128 payload types. */
+/** Maxima of a section. There are 128 payload types. */
 const MOST_OF = {
   rtp: 128,
   fmtp: 128,

@@ -7,7 +7,7 @@ interface Rights {
   record: boolean
 }
 
-/** What a client of version 2 has been notified of: its rights, and the running recordings of its session. */
+/** The state that a client of version 2 was notified of: its rights, and the running recordings of its session. */
 export class OwnState {
   readonly #rights = new Map<string, string | boolean>()
   readonly #recordings = new Map<string, RecordingInfo>()
@@ -62,7 +62,7 @@ export class OwnState {
     ]
   }
 
-  /** What may not have arrived is sent again with the next state. */
+  /** Notifications that may not have arrived are repeated with the next state. */
   doubt(): void {
     for (const [key, recording] of this.#unconfirmed.take()) {
       this.#rights.delete(key)

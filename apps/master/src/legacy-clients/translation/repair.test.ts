@@ -38,7 +38,7 @@ const textOf = ({ method, params }: LegacyNotification): string => {
 interface Case {
   /** The state at the time of joining. */
   joined: SessionSnapshot
-  /** What the client was notified of since, perhaps in vain. */
+  /** The notifications that were sent to the client since, perhaps in vain. */
   sent: (roster: Roster) => void
   now: SessionSnapshot
   received?: string

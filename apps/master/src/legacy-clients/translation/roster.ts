@@ -34,7 +34,7 @@ interface Shown {
 type Change = 'joined' | 'stream' | 'left'
 
 /**
- * What a client of version 2 has been notified of: the other participants and their streams. A connection of version 2
+ * The other participants and their streams, as a client of version 2 was notified of them. A connection of version 2
  * has one stream; further streams of a participant are shown as those of further connections.
  */
 export class Roster {

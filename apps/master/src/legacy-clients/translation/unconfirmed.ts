@@ -4,7 +4,7 @@
  */
 const PINGS = 3
 
-/** What was sent to a client lately, by keys, and may not have arrived. */
+/** Values that were sent to a client lately, by keys, and may not have arrived. */
 export class Unconfirmed<V> {
   readonly #sent = new Map<string, { value: V; pings: number }>()
   #pings = 0

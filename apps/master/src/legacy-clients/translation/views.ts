@@ -75,7 +75,7 @@ interface Joined {
   iceServers: readonly ClientIceServer[]
   recordings: SessionSnapshot['recordings']
   others: readonly ParticipantView[]
-  /** What the library presents when it reconnects. */
+  /** The key that the library presents when it reconnects. */
   reconnectKey: string
   sdkVersion: string | undefined
   /** Used without any ICE server: the library would choose public servers of third parties. */

@@ -1,7 +1,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { RtpCapabilities } from '@session-service/contract'
 
-/** What the key of a client contains. */
+/** The content of a client's key. */
 interface ReconnectKey {
   connectionId: string
   resumeKey: string
@@ -12,7 +12,7 @@ interface ReconnectKey {
   rtpCapabilities: RtpCapabilities | undefined
 }
 
-/** What a client presents on a new socket. */
+/** The key that a client presents on a new socket. */
 interface PresentedKey {
   connectionId: string
   resumeKey: string

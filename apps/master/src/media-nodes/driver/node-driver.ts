@@ -24,7 +24,7 @@ export interface LaunchedNode {
 /** A media node in its environment, as the driver sees it. */
 export interface DrivenNode {
   id: string
-  /** Of the machine or pod, for logs. */
+  /** The name of the machine or pod, for logs. */
   name: string
   /** The machine that it runs on, if that is known: nodes of one machine report the same load. */
   machine?: string

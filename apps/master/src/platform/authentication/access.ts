@@ -14,8 +14,8 @@ type SessionSource =
   | 'list'
 
 /**
- * What a route requires of a credential. The role `all` may use all routes, `read-only` only reads, `session-prefix`
- * only its sessions.
+ * The access that a route requires of a credential. The role `all` may use all routes, `read-only` only reads,
+ * `session-prefix` only its sessions.
  */
 export type Access =
   /** Needs no credentials of the service. */

@@ -127,7 +127,7 @@ export function firstOfEach<Item>(items: readonly Item[], keyOf: (item: Item) =>
 
 interface Failed<Item, Result> {
   pending: Pending<Item, Result>
-  /** Of its batch. */
+  /** The error of its batch. */
   error: unknown
   failedAt: number
 }

@@ -4,7 +4,7 @@ export interface ExecutedMigration {
   timestamp: number
 }
 
-/** What the version that ran the last migrations recorded, as timestamps of migrations. */
+/** The record of the version that ran the last migrations, as timestamps of migrations. */
 export interface SchemaRecord {
   /** The last one that it ran. */
   schema: number

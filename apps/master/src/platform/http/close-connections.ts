@@ -5,11 +5,11 @@ import type { FastifyInstance } from 'fastify'
 
 /** Time-outs of connections while their server closes, ms. */
 export interface ClosingLimits {
-  /** Of a connection on which the client has not sent anything. */
+  /** Time limit for a connection without a request. */
   unusedMs: number
-  /** Of a client that neither sends the rest of its request nor reads its answer. */
+  /** Time limit for a client that neither sends the rest of its request nor reads its answer. */
   stalledMs: number
-  /** Of all connections, also those whose request is in progress. */
+  /** Time limit for all connections, also those whose request is in progress. */
   totalMs: number
 }
 

@@ -50,7 +50,7 @@ interface HttpOptions {
   open?: readonly RegExp[]
   /** The limit of requests of each credential, and the paths that do not count. */
   rate?: { limiter: RequestLimiter; exempt: readonly RegExp[] } | undefined
-  /** What each route requires of credentials with roles; without it every credential may use all routes. */
+  /** The access that each route requires of credentials with roles; without it every credential may use all routes. */
   accessOf?: AccessOf
   /** The address of the route for that of a request. */
   rewriteUrl?: ((request: { url?: string }) => string) | undefined

@@ -39,7 +39,7 @@ export interface ListFormat<V> {
 export const PLAIN_FORMAT: ListFormat<object> = { name: 'plain', convert: (view) => view }
 
 interface StreamedListOptions<R extends Position> {
-  /** What the list contains and how it shows it: lists with equal keys are equal. */
+  /** The content of the list and its form: lists with equal keys are equal. */
   key: readonly (string | boolean)[]
   readPage: ReadPage<R>
   view: (row: R) => object

@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common'
 import type { FastifyRequest } from 'fastify'
 import type { Credential } from '../authentication/basic-credentials.js'
 
-/** What an answer may contain, by the credential of its request. */
+/** The limits of an answer's content, by the credential of its request. */
 export interface Viewer {
   /** Lists contain only sessions whose ids start with it. */
   prefix: string

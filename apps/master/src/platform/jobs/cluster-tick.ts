@@ -20,8 +20,9 @@ const TICK_MS = 1_000
 const RESTING_TICK_MS = 2_000
 
 /**
- * What a master says and reads every second, or two while the cluster rests: one statement reports that it is alive, and
- * reads the rows of all periodic readers. An idle master sends hardly any other. That of the leader proves its lease.
+ * The statement that a master sends every second, or each two while the cluster rests: it reports that the master is
+ * alive, and reads the rows of all periodic readers. An idle master sends hardly any other. That of the leader proves
+ * its lease.
  */
 @Injectable()
 export class ClusterTick implements OnModuleInit, OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {

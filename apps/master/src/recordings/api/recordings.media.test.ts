@@ -26,7 +26,7 @@ const Description = z.object({
 
 let stack: Stack
 let sink: EventSink
-/** Of a master that has recordings composed after their end. */
+/** The REST API of a master that has recordings composed after their end. */
 let deferred: ServiceApi
 
 beforeAll(async () => {

@@ -43,7 +43,7 @@ export type OverdueRow = Pick<RecordingRow, 'id' | 'uniqueSessionId'> & { isEmpt
 /** A recording that clients may know as running. */
 export interface ReportedRecording extends RecordingInfo {
   status: 'started' | 'stopped'
-  /** Of its stop; while it runs, the most frequent one. */
+  /** The reason of its stop; while it runs, the most frequent one. */
   reason: RecordingStopReason
 }
 

@@ -9,13 +9,13 @@ export interface SocketEndpoint {
   readonly path: string
   /** Limits its sockets that have not joined. */
   readonly unjoined: UnjoinedSockets
-  /** What each frame counts in the budget of calls before it is read. */
+  /** The cost of each frame in the budget of calls before it is read. */
   readonly frameCost: number
   /** The status for an upgrade with this query that is refused; undefined for a valid one. */
   refusal(query: URLSearchParams): string | undefined
   /** The dialect of a new socket. */
   dialect(): SocketDialect
-  /** What a request counts in the budget of calls in addition. */
+  /** The additional cost of a request in the budget of calls. */
   cost(request: RpcRequest): number
   /** Executes a request, in the order of `calls` where that matters. */
   handle(socket: ClientSocket, calls: CallQueues, request: RpcRequest): Promise<void> | void

@@ -88,7 +88,7 @@ export class ClientSocket {
     readonly platform: string,
     now: number,
     readonly dialect: SocketDialect = NATIVE,
-    /** What the socket writes to. */
+    /** The stream that the socket writes to. */
     private readonly stream?: Duplex,
   ) {
     this.openedAt = this.lastSeen = now

@@ -18,7 +18,7 @@ export interface SocketWindows {
   join: number
 }
 
-/** What the clients of one protocol expect of their sockets. */
+/** The behaviour that the clients of one protocol expect of their sockets. */
 export interface SocketDialect {
   readonly windows: SocketWindows
   /** How long a client may take to close the socket of a participant that has ended, ms; 0: the server closes it at once. */

@@ -34,7 +34,7 @@ export class Scene {
     })
   }
 
-  /** Of overlapping streams the later one is in front: an inset covers the large picture. */
+  /** The later one of overlapping streams is in front: an inset covers the large picture. */
   #show(stream: SceneStream, box: Box, nth: number): void {
     const { id } = stream
     const z = stream.isScreen ? 0 : 2 * nth

@@ -13,7 +13,7 @@ const at = z.number().nonnegative()
 const source = z.number().int().positive()
 
 /**
- * What happened while the packets of a recording were logged, one JSON object per line in the order of their times. The
+ * The events while the packets of a recording were logged, one JSON object per line in the order of their times. The
  * composition shows the sources in the order of `published`.
  */
 const TimelineEntry = z.discriminatedUnion('event', [

@@ -54,7 +54,7 @@ export interface Vad {
   reset(): void
 }
 
-/** What is used of npm's sherpa-onnx-node, which has no types. */
+/** The used part of npm's sherpa-onnx-node, which has no types. */
 export interface SherpaLibrary {
   OfflineRecognizer: { createAsync(config: object): Promise<OfflineRecognizer> }
   OnlineRecognizer: new (config: object) => OnlineRecognizer

@@ -13,7 +13,7 @@ const UNITS: Readonly<Record<string, number>> = {
   Ti: 2 ** 40,
 }
 
-/** What the kubelet knows of a pod beside its object. Addresses are those on loopback. */
+/** The kubelet's data of a pod beside its object. Addresses are those on loopback. */
 export interface PodPlace {
   nodeName: string
   podIP: string

@@ -2,7 +2,7 @@ import type { Probe } from '../control-plane/objects.js'
 
 /** The results of a probe up to now. */
 interface ProbeState {
-  /** Of the same result, consecutive. */
+  /** Consecutive results of this kind. */
   successes: number
   failures: number
   /** The judgement by the thresholds; undefined before the first one. */

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 
 /** An event and its data. */
 export interface Update {
-  /** What it is the state of. */
+  /** The state that the update belongs to. */
   feed: 'summary' | 'view'
   event: 'summary' | 'view' | 'failure'
   /** JSON. */

@@ -1,7 +1,7 @@
 import type { MediaNodeStatus } from '@session-service/contract'
 import type { Problem } from '@session-service/contract/dashboard'
 
-/** What problems are derived from. Times in UTC ms, ages in seconds. */
+/** The facts from which problems are derived. Times in UTC ms, ages in seconds. */
 export interface ProblemFacts {
   now: number
   nodes: {
@@ -88,6 +88,6 @@ function deadLetterProblems({ deadLetters }: ProblemFacts): Problem[] {
   return [{ text, view: 'dead-letters' }]
 }
 
-/** What an operator should look at, the most urgent first. */
+/** The problems that an operator should look at, the most urgent first. */
 export const problemsOf = (facts: ProblemFacts): Problem[] =>
   [nodeProblems, rollbackProblems, recordingProblems, queueProblems, deadLetterProblems].flatMap((of) => of(facts))

@@ -4,7 +4,7 @@ import { redactText } from '@session-service/server-kit'
 
 const HIDDEN = '***'
 
-/** What the rows are made of: `overrides` by their names. */
+/** The sources of the rows: `overrides` by their names. */
 interface PropertySources {
   config: MasterConfig
   env: Environment

@@ -2,7 +2,7 @@ import type { LiveQuery, LiveViewName } from '@session-service/contract/dashboar
 import { type Access, refusalOf } from '../../../platform/authentication/access.js'
 import type { Credential } from '../../../platform/authentication/basic-credentials.js'
 
-/** What a view may contain. Two clients with the same rights see the same. */
+/** The rights that limit a view. Two clients with the same rights see the same. */
 export interface Rights {
   role: Credential['role']
   /** Views contain only sessions whose ids start with it. */
@@ -11,7 +11,7 @@ export interface Rights {
 
 export const rightsOf = ({ role, prefix = '' }: Credential): Rights => ({ role, prefix })
 
-/** What each view requires of a credential, as the routes of REST with the same data do. */
+/** The access that each view requires of a credential, as the routes of REST with the same data do. */
 const ACCESS: Readonly<Record<LiveViewName, Access>> = {
   overview: 'any',
   'media-nodes': 'administration',

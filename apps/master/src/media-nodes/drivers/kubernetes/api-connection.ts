@@ -27,7 +27,7 @@ export class KubernetesError extends Error {
   override readonly name = 'KubernetesError'
   constructor(
     readonly status: number,
-    /** Of Kubernetes, for example `AlreadyExists`. */
+    /** The reason that Kubernetes gives, for example `AlreadyExists`. */
     readonly reason: string,
     message: string,
     readonly retryAfterMs = 0,

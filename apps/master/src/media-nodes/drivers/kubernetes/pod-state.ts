@@ -32,7 +32,7 @@ const POD_FAILURES: Readonly<Record<string, string>> = {
   Preempting: 'the machine ended the pod for one of a higher priority',
 }
 
-/** What a pod means for its media node. Pure. */
+/** The state of a media node by its pod. Pure. */
 export function podState(pod: Pod, isDeleted = false): PodState {
   const { phase } = pod.status
   if (isDeleted) return { state: 'ended', reason: deletion(pod) ?? 'the pod was deleted' }

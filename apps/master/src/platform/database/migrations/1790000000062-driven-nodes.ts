@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 
-/** What a driver reports about the media nodes that it starts. Masters without these columns keep working. */
+/** Adds the driver's reports about the media nodes that it starts. Masters without these columns keep working. */
 export class DrivenNodes1790000000062 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

@@ -39,7 +39,7 @@ interface Outcome {
 @Injectable()
 export class IdempotentCalls {
   readonly #digestKey: Buffer
-  /** Of masters that sign with the other secret during a rotation. */
+  /** The keys of masters that sign with the other secret during a rotation. */
   readonly #otherDigestKeys: readonly Buffer[]
   /** Outcomes that could not be stored because the database was unreachable. */
   readonly #unsettled = new Set<Outcome>()
