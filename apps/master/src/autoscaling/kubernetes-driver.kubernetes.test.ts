@@ -124,7 +124,7 @@ async function call(master = 0) {
   }
 }
 
-it('K14: shows why a launch failed', async () => {
+it('K14: REST shows why a launch failed', async () => {
   const failed = await until(
     'a launch has failed',
     async () => (await rows()).find((row) => row.status === 'failed'),
@@ -135,7 +135,7 @@ it('K14: shows why a launch failed', async () => {
   expect(JSON.stringify(body)).toContain('"statusReason":"there is no PodTemplate')
 })
 
-it('launches one pod for each node, and measures how long that takes', async () => {
+it('the leader launches one pod for each node, and measures how long that takes', async () => {
   await cluster.api.create(`${CORE}/podtemplates`, template('1'))
   await twoRun()
   const nodes = (await rows()).filter(({ status }) => status === 'running')
@@ -153,7 +153,7 @@ it('launches one pod for each node, and measures how long that takes', async () 
   expect(await metric('cluster_capacity_used_ratio')).toBeGreaterThanOrEqual(0)
 })
 
-it('replaces the nodes of a former template, the emptiest first, without a break in a call', async () => {
+it('the leader replaces the nodes of a former template, the emptiest first, without a break in a call', async () => {
   const held = await call()
   const before = await running()
   await changeTemplate('2')
@@ -187,7 +187,7 @@ it('replaces the nodes of a former template, the emptiest first, without a break
   await until('the pods of the former nodes are gone', () => before.every((id) => !podOf(id)), TIMEOUT_MS)
 })
 
-it('keeps the nodes when the next template does not work, and says why', async () => {
+it('the leader keeps the nodes when the next template does not work, and says why', async () => {
   const before = await running()
   await changeTemplate('3', { image: 'session-service/absent:1' })
   const failed = await until(
@@ -207,7 +207,7 @@ it('keeps the nodes when the next template does not work, and says why', async (
   expect(await running()).toEqual(expect.arrayContaining(before))
 })
 
-it('drains an evicted node with its call, and launches another one', async () => {
+it('the leader drains an evicted node with its call, and launches another one', async () => {
   const held = await call()
   const pod = podOf(held.nodeId)
   if (!pod) throw new Error('no pod')
@@ -229,7 +229,7 @@ it('drains an evicted node with its call, and launches another one', async () =>
   await until('its pod is gone', () => podOf(held.nodeId) === undefined, TIMEOUT_MS)
 })
 
-it('A2: moves the call of a killed media node, which returns in its pod', async () => {
+it('A2: the call of a killed media node moves, and the node returns in its pod', async () => {
   const held = await call()
   const pod = podOf(held.nodeId)
   process.kill(cluster.kubelet.pidsOf(pod?.metadata.name ?? '')[0] ?? 0, 'SIGKILL')
@@ -248,7 +248,7 @@ it('A2: moves the call of a killed media node, which returns in its pod', async 
   await until('no node is being launched', async () => (await rows()).every(({ status }) => status !== 'launching'))
 })
 
-it('continues with another master, and removes exactly the pods of the nodes that end', async () => {
+it('another master continues, and removes exactly the pods of the nodes that end', async () => {
   const held = await call()
   const idle = (await running()).filter((id) => id !== held.nodeId)
   await stack.addMaster({ ...account.env(TEMPLATE), ...ONE_NODE })
@@ -263,7 +263,7 @@ it('continues with another master, and removes exactly the pods of the nodes tha
   await held.end()
 })
 
-it('removes a pod that no row knows', async () => {
+it('the leader removes a pod that no row knows', async () => {
   const [id = ''] = await running()
   const [pod] = cluster.pods(SPACE)
   const stray = { ...template('2') } as { template: { metadata: object; spec: object } }

@@ -68,7 +68,7 @@ async function recorded(): Promise<{ events: string[]; transactions: number }> {
   return { events, transactions: new Set(found.map(({ transaction }) => transaction)).size }
 }
 
-it('takes the tokens of a crowd in one transaction, in their order, and each token once', async () => {
+it('the repository takes the tokens of a crowd in one transaction, in their order, and each token once', async () => {
   const ids = idsOf(5)
   await insertParticipants(database, 'ses', ...ids)
   await database.query(`UPDATE connection SET status = 'pending'`)
@@ -77,7 +77,7 @@ it('takes the tokens of a crowd in one transaction, in their order, and each tok
   expect(await recorded()).toEqual({ events: ids.map((id) => `participantJoined ${id}`), transactions: 1 })
 })
 
-it('begins and ends the subscriptions of a crowd in one transaction each, with an event of each', async () => {
+it('subscriptions of a crowd begin and end in one transaction each, with an event of each', async () => {
   const ids = idsOf(4)
   await insertParticipants(database, 'ses', 'alice', ...ids)
   await database.query(`UPDATE session SET media_node_id = 'node', media_node_boot_id = 'boot', media_epoch = 1`)
@@ -99,7 +99,7 @@ it('begins and ends the subscriptions of a crowd in one transaction each, with a
   })
 })
 
-it('ends the streams that a crowd unpublishes in one transaction, each with its subscriptions', async () => {
+it('streams that a crowd unpublishes end in one transaction, each with its subscriptions', async () => {
   await insertParticipants(database, 'ses', 'alice', 'bob')
   await database.query(
     `INSERT INTO stream (id, session_id, connection_id, created_at, media_options)
@@ -127,7 +127,7 @@ it('ends the streams that a crowd unpublishes in one transaction, each with its 
   expect(await database.query('SELECT id FROM stream')).toEqual([{ id: 'of_bob' }])
 })
 
-it('removes a crowd in one transaction, ends each stream once, and the session with the last one', async () => {
+it('a crowd leaves in one transaction, in which each stream ends once, and the session with the last participant', async () => {
   await insertParticipants(database, 'ses', 'alice', 'bob', 'carol')
   await insertStream()
   await database.query(`INSERT INTO subscription (connection_id, stream_id, created_at) VALUES ('bob', 'camera', 2)`)
@@ -155,7 +155,7 @@ it('removes a crowd in one transaction, ends each stream once, and the session w
   expect(await database.query('SELECT id FROM session')).toEqual([])
 })
 
-it('undoes the failed joins of a crowd in one transaction, of recorders without events', async () => {
+it('failed joins of a crowd are undone in one transaction, those of recorders without events', async () => {
   await insertParticipants(database, 'ses', 'alice', 'bob', 'recorder')
   await database.query(
     `UPDATE connection SET ip = '127.0.0.1', status = CASE id WHEN 'recorder' THEN 'hidden' ELSE status END`,
@@ -176,7 +176,7 @@ it('undoes the failed joins of a crowd in one transaction, of recorders without 
   expect((await take('bob'))?.connectionId).toBe('bob')
 })
 
-it('ends a recorded session whose joins all failed after its last participant had left, and no other one', async () => {
+it('only a recorded session whose joins all failed after its last participant had left ends with them', async () => {
   await insertSession(database, 'manual')
   await insertParticipants(database, 'ses', 'alice', 'bob')
   await insertParticipants(database, 'manual', 'carol')
@@ -195,7 +195,7 @@ it('ends a recorded session whose joins all failed after its last participant ha
   ])
 })
 
-it('removes of a crowd only those whose conditions are met', async () => {
+it('the repository removes only those of a crowd whose conditions are met', async () => {
   await insertSession(database, 'other')
   await insertParticipants(database, 'ses', 'overdue', 'resumed', 'lost', 'elsewhere', 'recorder')
   await database.query(`UPDATE connection SET evict_at = clock_timestamp() - interval '1 s' WHERE id = 'overdue'`)
@@ -220,7 +220,7 @@ it('removes of a crowd only those whose conditions are met', async () => {
   expect(removed.map((one) => one?.sessionEnded ?? false)).not.toContain(true)
 })
 
-it('reads the rights of a crowd together, and waits for the one that is being changed', async () => {
+it('rights of a crowd are read together, and the read waits for the one that is being changed', async () => {
   const ids = idsOf(3)
   await insertParticipants(database, 'ses', ...ids)
   const participants = new ParticipantRepository(source)
@@ -280,7 +280,7 @@ const CHANGES = {
   'undoing joins': (id: string) => tokens.release(id),
 }
 
-it('changes the others of a crowd while a session is locked', async () => {
+it('changes of a crowd continue for other sessions while one session is locked', async () => {
   const streams = new StreamRepository(source, new EventLog(source, CONFIG), new ClusterClock())
   const subscriptions = new SubscriptionRepository(new EventLog(source, CONFIG), new ClusterClock())
   const media = { createdAt: 1, mediaEpoch: 1 }

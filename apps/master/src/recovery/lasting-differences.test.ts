@@ -1,21 +1,21 @@
 import { expect, it } from '@jest/globals'
 import { LastingDifferences } from './lasting-differences.js'
 
-it('reports a stream that has no row in a later inventory either', () => {
+it('a stream that has no row in a later inventory either is reported', () => {
   const strays = new LastingDifferences()
   expect(strays.check('north', ['a', 'b'], 0)).toEqual([])
   expect(strays.check('north', ['a', 'c'], 10_000)).toEqual(['a'])
   expect(strays.check('north', ['a', 'b', 'c'], 20_000)).toEqual(['a', 'c'])
 })
 
-it('does not report a stream in an inventory soon after the first one', () => {
+it('a stream is not reported in an inventory soon after the first one', () => {
   const strays = new LastingDifferences()
   expect(strays.check('north', ['a'], 0)).toEqual([])
   expect(strays.check('north', ['a'], 100)).toEqual([])
   expect(strays.check('north', ['a'], 10_000)).toEqual(['a'])
 })
 
-it('keeps the state per node, and drops that of removed nodes', () => {
+it('state is kept per node, and that of removed nodes is dropped', () => {
   const strays = new LastingDifferences()
   strays.check('north', ['a'], 0)
   expect(strays.check('south', ['a'], 10_000)).toEqual([])

@@ -35,7 +35,7 @@ beforeEach(async () => {
 const remaining = async (): Promise<unknown[]> =>
   (await database.query('SELECT id FROM session ORDER BY id')).map(({ id }) => id)
 
-it('ends the empty sessions of one moment in one transaction, and each session once and with its own events', async () => {
+it('a batch of deletions ends its empty sessions in one transaction, each session once and with its own events', async () => {
   await insertSession(database, 'd')
   const ended = await Promise.all([
     deletions.delete('d', 'sessionClosedByServer'),
@@ -64,7 +64,7 @@ it('ends the empty sessions of one moment in one transaction, and each session o
   expect(await remaining()).toEqual(['c'])
 })
 
-it('ends sessions with a hundred participants in one transaction, and larger ones alone', async () => {
+it('a batch of deletions ends sessions with a hundred participants together in one transaction, and larger ones alone', async () => {
   await insertSession(database, 'd')
   const members = (session: string, count: number) =>
     insertParticipants(database, session, ...Array.from({ length: count }, (_, nth) => `${session}_${nth}`))
@@ -91,7 +91,7 @@ it('ends sessions with a hundred participants in one transaction, and larger one
   expect(await remaining()).toEqual([])
 })
 
-it('ends large sessions of one moment in two transactions at a time', async () => {
+it('a batch of deletions ends large sessions in two transactions at a time', async () => {
   const sizes = { d: 60, e: 101, f: 60, g: 101, h: 60 }
   for (const [id, size] of Object.entries(sizes)) {
     await insertSession(database, id)
@@ -111,7 +111,7 @@ it('ends large sessions of one moment in two transactions at a time', async () =
   expect(most).toBeLessThanOrEqual(2)
 })
 
-it('ends of the sessions of one moment those that meet their conditions', async () => {
+it('a batch of deletions ends only the sessions that meet their conditions', async () => {
   await insertParticipants(database, 'b', 'camera')
   await database.query(`UPDATE connection SET type = 'IPCAM' WHERE id = 'camera'`)
   await database.query(`UPDATE session SET was_emptied = true WHERE id = 'b'`)
@@ -125,7 +125,7 @@ it('ends of the sessions of one moment those that meet their conditions', async 
   expect(await remaining()).toEqual(['a'])
 })
 
-it('does not end an empty session by the departure of its last participant while it is being recorded', async () => {
+it('a session without participants is not ended by the departure of its last participant while it is being recorded', async () => {
   const record = (id: string, status: string): Promise<unknown> =>
     database.query(
       `INSERT INTO recording (id, session_id, unique_session_id, status, created_at, properties, media_node_id)
@@ -143,7 +143,7 @@ it('does not end an empty session by the departure of its last participant while
   expect(await remaining()).toEqual(['a', 'b', 'c'])
 })
 
-it('keeps a session without participants while a camera connects, unless it was kept for its recording alone', async () => {
+it('a session without participants stays while a camera connects, unless it was kept for its recording alone', async () => {
   for (const id of ['b', 'c']) await insertParticipants(database, id, `camera_${id}`)
   await database.query(`UPDATE connection SET type = 'IPCAM', status = 'awaited' WHERE starts_with(id, 'camera')`)
   await database.query(`UPDATE session SET was_emptied = true WHERE id = 'b'`)
@@ -155,7 +155,7 @@ it('keeps a session without participants while a camera connects, unless it was 
   expect(await remaining()).toEqual(['a', 'c'])
 })
 
-it('ends a session of which one of two deletions meets its condition', async () => {
+it('a batch of deletions ends a session of which one deletion meets its condition', async () => {
   const ended = await Promise.all([
     deletions.deleteUnused('a_1'),
     deletions.deleteUse('a_1', 'sessionClosedByServer'),
@@ -165,7 +165,7 @@ it('ends a session of which one of two deletions meets its condition', async () 
   expect(await remaining()).toEqual(['b', 'c'])
 })
 
-it('ends the other sessions of one moment while one is locked', async () => {
+it('a batch of deletions ends its other sessions while one is locked', async () => {
   const holder = source.createQueryRunner()
   await holder.startTransaction()
   try {
@@ -181,7 +181,7 @@ it('ends the other sessions of one moment while one is locked', async () => {
   expect(await remaining()).toEqual(['a'])
 })
 
-it('locks the sessions of one moment in the order of their ids', async () => {
+it('a batch of deletions locks its sessions in the order of their ids', async () => {
   const holder = source.createQueryRunner()
   await holder.startTransaction()
   try {

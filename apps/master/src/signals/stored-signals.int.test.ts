@@ -54,7 +54,7 @@ async function sendAtOnce(signals: [sessionId: string, from: string, data: strin
   return { notified, outcomes: results.map(({ status }) => status) }
 }
 
-it('stores signals of several sessions in one transaction, each with the clients of its session in its event', async () => {
+it('signals of several sessions are stored in one transaction, each with the clients of its session in its event', async () => {
   await sendAtOnce([
     ['red', 'alice', 'to red'],
     ['blue', 'carol', 'to blue'],
@@ -70,7 +70,7 @@ it('stores signals of several sessions in one transaction, each with the clients
   expect(new Set(events.map(({ transaction }) => transaction)).size).toBe(1)
 })
 
-it('gives the signals of a session ascending ids in the order of their notifications', async () => {
+it('signals of a session get ascending ids in the order of their notifications', async () => {
   const { notified } = await sendAtOnce(
     Array.from({ length: 60 }, (_, nth) => [nth % 3 === 0 ? 'blue' : 'red', 'alice', `${nth}`]),
   )
@@ -79,7 +79,7 @@ it('gives the signals of a session ascending ids in the order of their notificat
   expect(ids).toEqual(ids.toSorted((one, other) => one - other))
 })
 
-it('stores any text as it is, and refuses only the signal that Postgres cannot store', async () => {
+it('any text is stored as it is, and only the signal that Postgres cannot store is refused', async () => {
   const texts = ['quote " backslash \\ brace {}', 'NULL', '', 'smile \u{1f600}, line\nbreak']
   const { outcomes } = await sendAtOnce([...texts, 'zero \0'].map((data) => ['red', 'alice', data]))
   expect(outcomes).toEqual([...texts.map(() => 'fulfilled'), 'rejected'])
@@ -88,7 +88,7 @@ it('stores any text as it is, and refuses only the signal that Postgres cannot s
   expect(stored).toEqual(expect.arrayContaining(texts.map((data) => ({ data, bytes: Buffer.byteLength(data) }))))
 })
 
-it('stores the recipients of a signal that names them, and none of one to all', async () => {
+it('a signal is stored with the recipients that it names, and one to all without', async () => {
   const signal = { roomId: 'red_1', from: null, type: 'signal', data: 'hello' }
   const recent = new RecentSignals(source)
   await recent.insert(source.manager, [
@@ -101,7 +101,7 @@ it('stores the recipients of a signal that names them, and none of one to all', 
   ])
 })
 
-it('finds for each of several participants the signals that it missed', async () => {
+it('a read of missed signals finds those of each of several participants', async () => {
   const recent = new RecentSignals(source)
   const sent = (roomId: string, data: string, ...to: string[]) => ({ roomId, from: null, type: 'chat', data, to })
   const [first = 0, second = 0] = await recent.insert(source.manager, [

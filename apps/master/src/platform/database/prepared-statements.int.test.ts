@@ -30,7 +30,7 @@ async function query(sql: string, values: unknown[] = []): Promise<object[]> {
   }
 }
 
-it('are prepared once by each connection, and others are not', async () => {
+it('frequent statements are prepared once by each connection, and others are not', async () => {
   for (let count = 0; count < 3; count++) {
     expect(await query(SELECT_NOTES, [1])).toEqual([{ text: 'one' }])
     expect(await query(PLAIN, [1])).toEqual([{ text: 'one' }])
@@ -41,7 +41,7 @@ it('are prepared once by each connection, and others are not', async () => {
   ).toEqual([{ statement: SELECT_NOTES, used: '4' }])
 })
 
-it('work on a new connection after the columns of their answer have changed', async () => {
+it('a prepared statement works on a new connection after the columns of its answer have changed', async () => {
   await query(SELECT_NOTES, [1])
   await query('ALTER TABLE note ALTER text TYPE text')
   await expect(query(SELECT_NOTES, [1])).rejects.toThrow('cached plan must not change result type')

@@ -201,7 +201,7 @@ describe('paths', () => {
   })
 })
 
-it('answers 501 for recordings while the module is off, also to invalid ids', async () => {
+it('requests for recordings are answered 501 while the module is off, also those with invalid ids', async () => {
   for (const id of ['none', '%00']) {
     expect((await call('GET', `/recordings/${id}`)).status).toBe(501)
     expect((await call('DELETE', `/recordings/${id}`)).status).toBe(501)

@@ -19,7 +19,7 @@ function streamWithCalls() {
 }
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-it('writes the frames that several streams get in one turn with one call for each stream', async () => {
+it('frames that several streams get in one turn are written with one call for each stream', async () => {
   const [one, other] = [streamWithCalls(), streamWithCalls()]
   for (const frame of ['first', 'second', 'third']) for (const { send } of [one, other]) send(frame)
   expect(one.calls).toEqual([])
@@ -30,7 +30,7 @@ it('writes the frames that several streams get in one turn with one call for eac
   expect(one.calls).toEqual([3, 1])
 })
 
-it('does not let more than 64 KiB wait', () => {
+it('frames of a stream that exceed 64 KiB do not wait for the end of the turn', () => {
   const { calls, send } = streamWithCalls()
   send('x'.repeat(65 * 1024))
   expect(calls).toEqual([])
@@ -38,7 +38,7 @@ it('does not let more than 64 KiB wait', () => {
   expect(calls).toEqual([1, 1])
 })
 
-it('writes the frames of other streams when one is destroyed meanwhile', async () => {
+it('frames of other streams are written when one stream is destroyed meanwhile', async () => {
   const [one, other] = [streamWithCalls(), streamWithCalls()]
   for (const { send } of [one, other]) send('frame')
   one.stream.destroy()

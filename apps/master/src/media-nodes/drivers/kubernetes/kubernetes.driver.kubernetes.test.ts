@@ -75,11 +75,11 @@ afterAll(async () => {
   account?.delete()
 }, 120_000)
 
-it('rejects a launch without a template, with its name', async () => {
+it('the driver rejects a launch without a template, with its name', async () => {
   await expect(driver.launch({ id: 'media_None' }, never)).rejects.toThrow('there is no PodTemplate calls-media-node')
 })
 
-it('makes a pod of the template, once, and sees it become ready', async () => {
+it('the driver makes a pod of the template, once, and sees it become ready', async () => {
   await setTemplate()
   await expect(driver.launch({ id: 'media_Ab1' }, never)).resolves.toEqual({ environmentId: 'calls-media-node-ab1' })
   await expect(driver.launch({ id: 'media_Ab1' }, never)).resolves.toEqual({ environmentId: 'calls-media-node-ab1' })
@@ -95,13 +95,13 @@ it('makes a pod of the template, once, and sees it become ready', async () => {
   ])
 })
 
-it('rejects a launch whose pod would have the name of another one', async () => {
+it('the driver rejects a launch whose pod would have the name of another one', async () => {
   await expect(driver.launch({ id: 'media_aB1' }, never)).rejects.toThrow(
     'the pod calls-media-node-ab1 exists and is not that of media node media_aB1',
   )
 })
 
-it('annotates the pod with the external address of its machine', async () => {
+it('the driver annotates the pod with the external address of its machine', async () => {
   const annotated = async (): Promise<string | undefined> => {
     await driver.annotate([{ id: 'media_Ab1', held: 2, isDraining: false }])
     return cluster.pods(SPACE)[0]?.metadata.annotations['session-service/announced-address']
@@ -111,7 +111,7 @@ it('annotates the pod with the external address of its machine', async () => {
   expect(cluster.pods(SPACE)[0]?.metadata.annotations).not.toHaveProperty('controller.kubernetes.io/pod-deletion-cost')
 })
 
-it('annotates the pods of a Deployment with their deletion cost, and starts none', async () => {
+it('the driver annotates the pods of a Deployment with their deletion cost, and starts none', async () => {
   const other = driverOf('')
   const cost = async (): Promise<string | undefined> => {
     // The label with the id takes the place of the name of the pod.
@@ -124,21 +124,21 @@ it('annotates the pods of a Deployment with their deletion cost, and starts none
   await other.onApplicationShutdown()
 })
 
-it('reports nodes of a former template as outdated, and current ones again after a rollback', async () => {
+it('the driver reports nodes of a former template as outdated, and as current again after a rollback', async () => {
   await changeTemplate({ spec: { terminationGracePeriodSeconds: 120 } })
   await becomes('media_Ab1', { isOutdated: true })
   await changeTemplate({ spec: { terminationGracePeriodSeconds: 90 } })
   await becomes('media_Ab1', { isOutdated: false })
 })
 
-it('deletes the pod of a dropped node, and nothing when it does not exist', async () => {
+it('the driver deletes the pod of a dropped node, and nothing when it does not exist', async () => {
   await driver.drop({ id: 'media_Ab1' })
   await becomes('media_Ab1', { state: 'ended', isGone: true, reason: 'the pod was deleted' })
   await driver.drop({ id: 'media_Ab1' })
   await driver.drop({ id: 'media_Unknown' })
 })
 
-it('reports a pod that cannot be scheduled, with the words of the scheduler', async () => {
+it('the driver reports a pod that cannot be scheduled, with the words of the scheduler', async () => {
   await setTemplate({ resources: { requests: { cpu: '100' } } })
   await driver.launch({ id: 'media_Huge' }, never)
   const found = await until('it has a reason', async () => (await node('media_Huge'))?.reason, TIMEOUT_MS)
@@ -164,7 +164,7 @@ it.each([
   await becomes(id, { isGone: true })
 })
 
-it('reports an evicted pod, and the reason when it is gone', async () => {
+it('the driver reports an evicted pod, and the reason when it is gone', async () => {
   await setTemplate()
   await driver.launch({ id: 'media_Evicted' }, never)
   await becomes('media_Evicted', { state: 'up' })
@@ -175,7 +175,7 @@ it('reports an evicted pod, and the reason when it is gone', async () => {
   expect(gone.reason).toMatch(/^the pod is evicted/)
 })
 
-it('rejects a launch that a quota forbids, with the words of Kubernetes', async () => {
+it('the driver rejects a launch that a quota forbids, with the words of Kubernetes', async () => {
   await cluster.api.create(`${CORE}/resourcequotas`, { metadata: { name: 'none' }, spec: { hard: { pods: '0' } } })
   await until(
     'the quota applies',
@@ -191,7 +191,7 @@ it('rejects a launch that a quota forbids, with the words of Kubernetes', async 
   await cluster.api.delete(`${CORE}/resourcequotas/none`)
 })
 
-it('continues with the next token when the former one is refused', async () => {
+it('the driver continues with the next token when the former one is refused', async () => {
   account.spoilToken()
   await expect(driver.launch({ id: 'media_Token' }, never)).rejects.toThrow(/^Kubernetes refused the pod/)
   await account.renewToken()
@@ -199,7 +199,7 @@ it('continues with the next token when the former one is refused', async () => {
   await becomes('media_Token', { state: 'up' })
 })
 
-it('leaves its pods to the garbage collection of Kubernetes when the template is deleted', async () => {
+it('the driver leaves its pods to the garbage collection of Kubernetes when the template is deleted', async () => {
   await cluster.api.delete(`${CORE}/podtemplates/${TEMPLATE}`)
   await becomes('media_Token', { isGone: true })
   await until('no pod is left', () => cluster.pods(SPACE).length === 0, TIMEOUT_MS)
