@@ -1,4 +1,5 @@
 // What helm and a real API server make of the chart: `[{ name, check }]`, each check resolving to its problems.
+import { digest } from '../bootstrap/cache.mjs'
 import { documentsOf } from './documents.mjs'
 import { CHART, goldenCases, render } from './goldens.mjs'
 import { admissionProblems, enforceRestricted } from './pod-security.mjs'
@@ -31,50 +32,83 @@ async function objectProblems(call, collectionOf, yaml) {
   return problems
 }
 
+const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/calls-session-service-media-node`
+const POD_TEMPLATE = `/api/v1/namespaces/${NAMESPACE}/podtemplates/calls-session-service-media-node`
+const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`
+
+/** The media nodes of the manifest: `{ template, strategy }`; undefined without a release. */
+async function mediaNodesOf(call) {
+  const [deployment, podTemplate] = await Promise.all([call('GET', DEPLOYMENT), call('GET', POD_TEMPLATE)])
+  if (deployment.status === 200) return deployment.body.spec
+  return podTemplate.status === 200 ? podTemplate.body : undefined
+}
+
 async function stateOf(call) {
-  const deployment = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/calls-session-service-media-node`
-  const [{ body: secrets }, { body: nodes }] = await Promise.all([
-    call('GET', `/api/v1/namespaces/${NAMESPACE}/secrets`),
-    call('GET', deployment),
-  ])
+  const { body: secrets } = await call('GET', `/api/v1/namespaces/${NAMESPACE}/secrets`)
+  const nodes = await mediaNodesOf(call)
   const own = secrets.items.filter(({ type }) => type === 'Opaque')
-  const ports = nodes.spec?.template.spec.containers.flatMap((each) => each.ports).filter(({ hostPort }) => hostPort)
+  const ports = nodes?.template.spec.containers.flatMap((each) => each.ports).filter(({ hostPort }) => hostPort)
   return {
     secrets: Object.fromEntries(own.map(({ metadata, data }) => [metadata.name, data])),
     ports: ports?.map(({ protocol, hostPort }) => `${protocol} ${hostPort}`).join(', '),
-    surge: nodes.spec?.strategy.rollingUpdate.maxSurge,
+    surge: nodes?.strategy?.rollingUpdate.maxSurge,
   }
 }
 
-const FIRST = 'UDP 20000, TCP 20000, UDP 20001, TCP 20001'
-const SECOND = 'UDP 20002, TCP 20002, UDP 20003, TCP 20003'
-/** `ports` and `surge` of the media nodes after each command of helm. */
+/** What the controllers of Kubernetes do: one pod of the manifest, and the former ready one until this one is ready. */
+async function rollOut(call, { isReady }) {
+  const template = (await mediaNodesOf(call))?.template
+  const name = `media-node-${digest(JSON.stringify(template ?? {}))}`
+  const { items } = (await call('GET', PODS)).body
+  if (template && !items.some(({ metadata }) => metadata.name === name)) {
+    const { labels } = template.metadata
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name, labels }, spec: template.spec }
+    const { status, body } = await call('POST', PODS, pod)
+    if (status >= 300) throw new Error(body.message)
+    const conditions = [{ type: 'Ready', status: isReady ? 'True' : 'False' }]
+    await call('PUT', `${PODS}/${name}/status`, { ...body, status: { phase: 'Running', conditions } })
+  }
+  const isServing = ({ status }) => status.conditions.some((each) => each.type === 'Ready' && each.status === 'True')
+  const former = items.filter((pod) => pod.metadata.name !== name && (isReady || !isServing(pod)))
+  for (const { metadata } of former) await call('DELETE', `${PODS}/${metadata.name}`)
+}
+
+const portsFrom = (first, count) =>
+  Array.from({ length: count }, (_, index) => `UDP ${first + index}, TCP ${first + index}`).join(', ')
+const FIRST = portsFrom(20_000, 2)
+const SECOND = portsFrom(20_002, 2)
+const upgrade = (values) => ['upgrade', 'calls', CHART, '--set', values]
+/** `ports` and `surge` of the media nodes after each command of helm; with `isReady: false` their pod never becomes ready. */
 const RELEASES = [
   { args: ['install', 'calls', CHART], ports: FIRST, surge: 0 },
-  { args: ['upgrade', 'calls', CHART], ports: FIRST, surge: 1 },
-  { args: ['upgrade', 'calls', CHART, '--set', 'mediaNodes.image.tag=v2'], ports: SECOND, surge: 1 },
-  { args: ['upgrade', 'calls', CHART, '--set', 'mediaNodes.image.tag=v2,master.replicas=3'], ports: SECOND, surge: 1 },
-  { args: ['upgrade', 'calls', CHART, '--set', 'mediaNodes.image.tag=v3'], ports: FIRST, surge: 1 },
-  {
-    args: ['upgrade', 'calls', CHART, '--set', 'mediaNodes.image.tag=v3,mediaNodes.restartId=1'],
-    ports: SECOND,
-    surge: 1,
-  },
-  {
-    args: ['upgrade', 'calls', CHART, '--set', 'mediaNodes.image.tag=v3,mediaNodes.restartId=2'],
-    ports: FIRST,
-    surge: 1,
-  },
+  // The same pods keep their strategy.
+  { args: ['upgrade', 'calls', CHART], ports: FIRST, surge: 0 },
+  { args: upgrade('mediaNodes.image.tag=v2'), ports: SECOND, surge: 1 },
+  { args: upgrade('mediaNodes.image.tag=v2,master.replicas=3'), ports: SECOND, surge: 1 },
+  { args: upgrade('mediaNodes.image.tag=v3'), ports: FIRST, surge: 1 },
+  { args: upgrade('mediaNodes.image.tag=v3,mediaNodes.restartId=1'), ports: SECOND, surge: 1 },
+  { args: upgrade('mediaNodes.image.tag=v3,mediaNodes.restartId=2'), ports: FIRST, surge: 1 },
   { args: ['rollback', 'calls', '4'], ports: SECOND, surge: 1 },
+  { args: upgrade('mediaNodes.image.tag=missing1'), ports: FIRST, surge: 1, isReady: false },
+  { args: upgrade('mediaNodes.image.tag=missing2'), ports: FIRST, surge: 1, isReady: false },
+  { args: upgrade('mediaNodes.image.tag=v4'), ports: FIRST, surge: 1 },
+  // The pod of the Deployment drains while masters start the next one.
+  { args: upgrade('mediaNodes.image.tag=v4,mediaNodes.scaling.mode=driver'), ports: SECOND, surge: undefined },
+  { args: upgrade('mediaNodes.image.tag=v4'), ports: FIRST, surge: 0 },
+  { args: upgrade('mediaNodes.image.tag=v5'), ports: SECOND, surge: 1 },
+  // 20000 to 20003 overlaps the ports of the present pod.
+  { args: upgrade('mediaNodes.image.tag=v5,mediaNodes.workers=4'), ports: portsFrom(20_004, 4), surge: 1 },
+  // Both sets do: the present pod goes first.
+  { args: upgrade('mediaNodes.image.tag=v5,mediaNodes.workers=6'), ports: portsFrom(20_006, 6), surge: 0 },
   { args: ['uninstall', 'calls'], ports: undefined, surge: undefined },
   { args: ['install', 'calls', CHART], ports: FIRST, surge: 0 },
 ]
 
-/** Secrets stay the same, and changed media nodes get the other set of ports. */
+/** Secrets stay the same, and changed media nodes get ports that no ready one holds. */
 async function releaseProblems(helm, { call, kubeconfig }) {
   const problems = []
   let before
-  for (const { args, ports, surge } of RELEASES) {
+  for (const { args, ports, surge, isReady = true } of RELEASES) {
     // Nothing runs the Jobs of hooks here.
     await run(helm, [...args, '--namespace', NAMESPACE, '--no-hooks', '--kubeconfig', kubeconfig])
     const state = await stateOf(call)
@@ -83,6 +117,7 @@ async function releaseProblems(helm, { call, kubeconfig }) {
     if (JSON.stringify(state.secrets) !== JSON.stringify(before)) problems.push(`${step}: the secrets have changed`)
     if (state.ports !== ports) problems.push(`${step}: ports ${state.ports}, expected ${ports}`)
     if (state.surge !== surge) problems.push(`${step}: maxSurge ${state.surge}, expected ${surge}`)
+    await rollOut(call, { isReady })
   }
   return problems
 }
