@@ -1,4 +1,4 @@
-import { Heartbeat, MasterDead, SUBJECT } from '@session-service/contract'
+import { Heartbeat, HEARTBEAT_INTERVAL_MS, MasterDead, RESTING_INTERVAL_MS, SUBJECT } from '@session-service/contract'
 import { Bus } from '@session-service/messaging'
 import { type LocalNats, startNats, TcpProxy, type TestDatabase, until } from '@session-service/testing'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
@@ -93,11 +93,26 @@ it('a row that was removed gets the generation again that its master serves', as
   expect(await generation()).toBe(7)
 })
 
-function beat(): void {
+function beat(everyMs = HEARTBEAT_INTERVAL_MS): void {
   const load = { cpuLoad: 0, memoryBytes: 1, workers: 1, rooms: 0, connections: 0, streams: 0, consumers: 0 }
-  const heartbeat = { nodeId: 'north', bootId: 'boot', sentAt: 1, ip: '', status: 'running' as const, ...load }
+  const heartbeat = { nodeId: 'north', bootId: 'boot', sentAt: 1, ip: '', status: 'running' as const, everyMs, ...load }
   buses[1].publish(SUBJECT.heartbeat('north'), Heartbeat, heartbeat)
 }
+
+it('a media node that begins to rest is written with its longer interval at once', async () => {
+  const interval = async (): Promise<unknown> =>
+    (await database.query('SELECT heartbeat_interval FROM media_node'))[0]?.heartbeat_interval
+  beat()
+  await until('the master hears the node', () => mediaNodes.heard().length === 1)
+  await renew()
+  expect([await interval(), mediaNodes.areResting]).toEqual([HEARTBEAT_INTERVAL_MS, false])
+  beat(RESTING_INTERVAL_MS)
+  await until('the interval is written', async () => {
+    await renew()
+    return (await interval()) === RESTING_INTERVAL_MS
+  })
+  expect(mediaNodes.areResting).toBe(true)
+})
 
 it('a master that is cut off from the bus says that it hears no node, and writes no heartbeats over later ones', async () => {
   await until('the master hears the node', async () => {

@@ -16,20 +16,22 @@ const IS_DEAD = `alive_at NOT BETWEEN clock_timestamp() - ${MASTER_SILENT_SECOND
                                AND clock_timestamp() + ${MASTER_SILENT_SECONDS} * interval '1 second'`
 export const DEAD_MASTERS = `SELECT 1 FROM master WHERE ${IS_DEAD}`
 
-/** A time of a heartbeat that was written less than this long ago is not written again, ms. */
+/** A time of a heartbeat that was written less than this long ago is not written again, unless the interval changes, ms. */
 const SAVE_INTERVAL_MS = 500
 /** A difference that large means that the clock of the database was set back, ms. */
 const SET_BACK_MS = 30_000
 
 /**
  * Writes the row of the master ($1 id, $2 address, $3 number of nodes, $7 generation or null) and, in the rows of the nodes ($4 ids, $5 boots), the
- * times of the last heartbeats ($6, UTC ms). Skips locked rows: their owner knows.
+ * times of the last heartbeats ($6, UTC ms) with the intervals that they announced ($8, ms). Skips locked rows: their owner knows.
  */
 const RENEWAL = `heard AS (
-    UPDATE media_node m SET heard_at = d.at FROM (
-      SELECT n.id, r.at FROM media_node n JOIN unnest($4::text[], $5::text[], $6::bigint[]) AS r(id, boot_id, at)
+    UPDATE media_node m SET heard_at = d.at, heartbeat_interval = d.every_ms FROM (
+      SELECT n.id, r.at, r.every_ms FROM media_node n
+        JOIN unnest($4::text[], $5::text[], $6::bigint[], $8::integer[]) AS r(id, boot_id, at, every_ms)
         ON r.id = n.id AND r.boot_id = n.boot_id
-        AND (r.at > n.heard_at + ${SAVE_INTERVAL_MS} OR r.at < n.heard_at - ${SET_BACK_MS})
+        AND (r.at > n.heard_at + CASE r.every_ms WHEN n.heartbeat_interval THEN ${SAVE_INTERVAL_MS} ELSE 0 END
+             OR r.at < n.heard_at - ${SET_BACK_MS})
       FOR NO KEY UPDATE OF n SKIP LOCKED) d WHERE m.id = d.id),
   renewed AS (
     INSERT INTO master (id, alive_at, uri, nodes_heard, generation) VALUES ($1, clock_timestamp(), $2, $3, $7)
@@ -88,6 +90,7 @@ export class MasterMembership extends ClusterMembership {
         heard.map(({ bootId }) => bootId),
         heard.map(({ at }) => at),
         this.#generation,
+        heard.map(({ everyMs }) => everyMs),
       ],
       done: (renewed) => {
         this.#renewedAt = performance.now()

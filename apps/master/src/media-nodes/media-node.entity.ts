@@ -59,6 +59,10 @@ export class MediaNodeEntity {
   @Column({ name: 'heard_at', type: 'bigint', default: 0 })
   lastHeartbeatAt!: number
 
+  /** The interval that this heartbeat announced, ms. */
+  @Column({ name: 'heartbeat_interval', type: 'integer', default: 500 })
+  heartbeatInterval!: number
+
   /** Time at which its loss was detected, UTC ms; null while it is connected. */
   @Column({ name: 'disconnected_at', type: 'bigint', nullable: true })
   disconnectedAt!: number | null

@@ -29,6 +29,8 @@ export interface MediaNodeRow {
   connectionTime: number | null
   /** Time of the last heartbeat that a master has written. */
   lastHeartbeatAt: number
+  /** The interval that this heartbeat announced, ms. */
+  heartbeatInterval: number
   disconnectedAt: number | null
   crashEventId: string | null
   drainDeadline: number | null
@@ -56,7 +58,9 @@ export interface NodeChange {
   record: RecordEvents
 }
 
-type Changes = Partial<Omit<MediaNodeRow, 'id' | 'status' | 'statusAge' | 'launchingTime' | 'lastHeartbeatAt'>>
+type Changes = Partial<
+  Omit<MediaNodeRow, 'id' | 'status' | 'statusAge' | 'launchingTime' | 'lastHeartbeatAt' | 'heartbeatInterval'>
+>
 const COLUMNS: { [C in keyof Changes]-?: string } = {
   environmentId: 'environment_id',
   ip: 'ip',
@@ -88,6 +92,7 @@ const ROW = `(extract(epoch FROM clock_timestamp() - n.changed_at) * 1000)::floa
     'launchingTime',
     'connectionTime',
     'lastHeartbeatAt',
+    'heartbeatInterval',
     'disconnectedAt',
     'crashEventId',
     'drainDeadline',

@@ -150,7 +150,9 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   /** Whether all nodes have had no work for some time. */
   get areResting(): boolean {
     const live = this.live()
-    return live.length > 0 && live.every(isResting)
+    // On a split bus other masters may receive the heartbeats of nodes that do not rest.
+    const areAllResting = this.connected().every((row) => isResting({ everyMs: row.heartbeatInterval }))
+    return live.length > 0 && live.every(isResting) && areAllResting
   }
 
   /** Whether this master receives heartbeats of this boot. */
@@ -229,16 +231,14 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
     const [now, since] = [this.clock.now(), performance.now()]
     return this.live().flatMap(({ nodeId, bootId, everyMs }) => {
       const silentMs = since - this.lastHeartbeatAt(nodeId)
-      return silentMs < silentMsOf(everyMs) ? [{ nodeId, bootId, at: Math.round(now - silentMs) }] : []
+      return silentMs < silentMsOf(everyMs) ? [{ nodeId, bootId, everyMs, at: Math.round(now - silentMs) }] : []
     })
   }
 
   /** Whether any master receives heartbeats of this boot, by the times written in the row. */
   isAlive({ nodeId, bootId }: NodeBoot, row = this.#known.get(nodeId)): boolean {
     if (row?.bootId !== bootId || !isConnected(row)) return false
-    const heard = this.lastHeartbeat(nodeId)
-    const everyMs = heard?.bootId === bootId ? heard.everyMs : HEARTBEAT_INTERVAL_MS
-    return Math.abs(this.clock.now() - row.lastHeartbeatAt) < silentMsOf(everyMs) - ALIVE_MARGIN_MS
+    return Math.abs(this.clock.now() - row.lastHeartbeatAt) < silentMsOf(row.heartbeatInterval) - ALIVE_MARGIN_MS
   }
 
   /** Registered nodes that any master reports as alive. */

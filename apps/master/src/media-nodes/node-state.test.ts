@@ -98,15 +98,15 @@ it.each<[string, Row | undefined, Heartbeat, NodeReaction]>([
 })
 
 it.each([
-  ['later than the one of the row', 'boot1', 1_500, 1_500],
-  ['earlier than the one that another master has written', 'boot1', 500, 1_000],
-  ['of another process', 'boot2', 1_500, 1_000],
-])('a heartbeat that this master has received, %s, gives the time of the last one', (_what, bootId, at, expected) => {
-  const read = { bootId: 'boot1', lastHeartbeatAt: 1_000 }
-  expect(asHeard(read, { nodeId: 'a', bootId, at })).toEqual({ bootId: 'boot1', lastHeartbeatAt: expected })
+  ['later than the one of the row', 'boot1', 1_500, { lastHeartbeatAt: 1_500, heartbeatInterval: 2_000 }],
+  ['earlier than the one that another master has written', 'boot1', 500, {}],
+  ['of another process', 'boot2', 1_500, {}],
+])('a heartbeat that this master has received, %s, gives the last one', (_what, bootId, at, changes) => {
+  const read = { bootId: 'boot1', lastHeartbeatAt: 1_000, heartbeatInterval: 500 }
+  expect(asHeard(read, { nodeId: 'a', bootId, at, everyMs: 2_000 })).toEqual({ ...read, ...changes })
 })
 
 it('a row of a node that this master does not hear stays as it is', () => {
-  const read = { bootId: null, lastHeartbeatAt: 1_000 }
+  const read = { bootId: null, lastHeartbeatAt: 1_000, heartbeatInterval: 500 }
   expect(asHeard(read, undefined)).toBe(read)
 })

@@ -61,16 +61,16 @@ function hasNewDetails(row: NodeDetails, { ip, uri, version, environmentId, drai
   return row.ip !== ip || row.uri !== uri || row.version !== version || isRenamed || isNewDeadline
 }
 
-/** A node whose heartbeats a master receives; `at`: the last one, UTC ms. */
-export type HeardNode = NodeBoot & { at: number }
+/** A node whose heartbeats a master receives; `at`: the last one, UTC ms, and the interval that it announced, ms. */
+export type HeardNode = NodeBoot & { at: number; everyMs: number }
 
 /** The row with the last heartbeat that this master has received: the statement that reads the row also writes it. */
-export const asHeard = <Row extends Pick<MediaNodeRow, 'bootId' | 'lastHeartbeatAt'>>(
+export const asHeard = <Row extends Pick<MediaNodeRow, 'bootId' | 'lastHeartbeatAt' | 'heartbeatInterval'>>(
   row: Row,
   heard: HeardNode | undefined,
 ): Row =>
-  heard !== undefined && heard.bootId === row.bootId
-    ? { ...row, lastHeartbeatAt: Math.max(row.lastHeartbeatAt, heard.at) }
+  heard !== undefined && heard.bootId === row.bootId && heard.at >= row.lastHeartbeatAt
+    ? { ...row, lastHeartbeatAt: heard.at, heartbeatInterval: heard.everyMs }
     : row
 
 /** A node that has had no rooms, recordings and commands for a while sends heartbeats less often. */

@@ -17,6 +17,7 @@ import {
   type MediaNodeRow,
   type NodeChange,
 } from '../media-nodes/media-node.repository.js'
+import { MasterMembership } from '../media-nodes/master-membership.js'
 import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
 import { USED_BOOT_ROWS } from '../media-nodes/session-place.js'
@@ -49,6 +50,7 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
     private readonly recovery: SessionRecovery,
     private readonly claims: NodeIdClaims,
     private readonly clock: ClusterClock,
+    private readonly membership: MasterMembership,
     @Inject(NODE_DRIVER) private readonly driver: NodeDriver,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
@@ -62,8 +64,9 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
     await Promise.all(this.#pending)
   }
 
-  /** Handles the loss of a node that no master hears. */
+  /** Handles the loss of a node that no master hears. On the smaller side of a split bus, the other side does. */
   async handleSilent(boot: NodeBoot): Promise<void> {
+    if (!this.membership.hasQuorum) return
     await this.#declareLost(boot, 'silence')
   }
 

@@ -5,6 +5,7 @@ import { type MasterDatabase, openMasterDatabase } from '../app/fixtures/master-
 import { EventLog } from '../events/event-log.js'
 import { MediaNodeRepository, type MediaNodeRow } from '../media-nodes/media-node.repository.js'
 import type { NodeDriver } from '../media-nodes/driver/node-driver.js'
+import type { MasterMembership } from '../media-nodes/master-membership.js'
 import type { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
@@ -39,6 +40,19 @@ beforeEach(async () => {
 
 const statusOf = async (id: string) => (await repository.find(id))?.status
 
+function handlerWith(mediaNodes: object, membership: object, driver: object): NodeFailureHandler {
+  const unused = undefined as never
+  return new NodeFailureHandler(
+    unused,
+    mediaNodes as MediaNodesService,
+    repository,
+    ...([unused, unused, unused, new ClusterClock()] as const),
+    membership as MasterMembership,
+    driver as NodeDriver,
+    config,
+  )
+}
+
 /** Settles the lost node. Gives the statuses of the node when the driver was to stop it. */
 async function settle(fails = false): Promise<(string | undefined)[]> {
   const statuses: (string | undefined)[] = []
@@ -48,12 +62,8 @@ async function settle(fails = false): Promise<(string | undefined)[]> {
       statuses.push(await statusOf(id))
       if (fails) throw new Error('the environment does not answer')
     },
-  } as unknown as NodeDriver
-  const mediaNodes = { update: () => undefined } as unknown as MediaNodesService
-  const unused = undefined as never
-  const handler = new NodeFailureHandler(
-    ...([unused, mediaNodes, repository, unused, unused, unused, new ClusterClock(), driver, config] as const),
-  )
+  }
+  const handler = handlerWith({ update: () => undefined }, {}, driver)
   await handler.settle(lost).catch((error: unknown) => expect(error).toEqual(expect.any(Error)))
   return statuses
 }
@@ -86,4 +96,16 @@ it.each([
   lost = { ...lost, status }
   await settle()
   expect(await repository.find('north')).toMatchObject({ status: 'terminated', isGivenUp })
+})
+
+it.each([
+  ['counts as lost', 'a master with quorum', true],
+  ['does not count as lost', 'a master on the smaller side of a split bus', false],
+])('a silent media node %s to %s', async (_what, _whom, hasQuorum) => {
+  await database.query('UPDATE media_node SET disconnected_at = NULL')
+  const mediaNodes = { update: () => undefined, isAlive: () => false }
+  const handler = handlerWith(mediaNodes, { hasQuorum }, { startsNodes: false })
+  await handler.handleSilent({ nodeId: 'north', bootId: 'boot' })
+  await handler.onModuleDestroy()
+  expect((await repository.find('north'))?.disconnectedAt !== null).toBe(hasQuorum)
 })

@@ -48,7 +48,8 @@ beforeAll(async () => {
     natsConfig: cluster(routes),
     wire: ({ kind, number }, facts) => {
       const isLesser = (kind === 'master' && number === 2) || (kind === 'node' && number === 3)
-      const env = kind === 'node' ? { MEDIA_NODE_ID: NODES[number - 1] ?? '' } : undefined
+      const rest = { MEDIA_NODE_REST_AFTER: number === 2 ? '60' : '1' }
+      const env = kind === 'node' ? { MEDIA_NODE_ID: NODES[number - 1] ?? '', ...rest } : undefined
       return Promise.resolve({ facts: isLesser ? { ...facts, ...atLesser } : facts, env: { ...env } })
     },
   })
@@ -119,4 +120,30 @@ it('B9: on a split bus neither side counts the other as dead, and only the large
   expect([alice, bob, first].every(({ client }) => client.isOpen)).toBe(true)
   expect(sink.accepted.filter(({ event }) => event.event === 'nodeCrashed')).toEqual([])
   await Promise.all([alice, bob, first].map(({ client }) => client.request('leave', {})))
+})
+
+it('on a split bus a media node that begins to rest is not lost to the masters that only read of its heartbeats', async () => {
+  const crashes = (): unknown[] => sink.accepted.filter(({ event }) => event.event === 'nodeCrashed')
+  const sessions = await Promise.all([placed(masters[0], 'media_one'), placed(masters[1], 'media_three')])
+  const [alice, bob] = [await join(0, sessions[0] ?? ''), await join(1, sessions[1] ?? '')]
+  await Promise.all([alice.joined, bob.joined])
+  route.mode = 'reset'
+  await until('the smaller side is not ready', async () => (await ready(1)) === 503, 30_000)
+  await Promise.all([alice, bob].map(({ client }) => client.request('leave', {})))
+  await until('both nodes rest', async () => {
+    const resting = await stack.postgres.query(
+      `SELECT 1 FROM media_node WHERE id <> 'media_two' AND heartbeat_interval > 500`,
+    )
+    return resting.length === 2 || crashes().length > 0
+  })
+  const restAt = performance.now()
+  await until(
+    'the reaction time to silence has passed',
+    () => performance.now() - restAt > LONG_MS || crashes().length > 0,
+    30_000,
+  )
+  expect(crashes()).toEqual([])
+  expect([await ready(0), await ready(1)]).toEqual([200, 503])
+  route.mode = 'pass'
+  await until('both are ready again', async () => (await ready(0)) === 200 && (await ready(1)) === 200, 30_000)
 })

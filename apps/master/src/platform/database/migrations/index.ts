@@ -15,6 +15,7 @@ import { LoggedSequences1790000000091 } from './1790000000091-logged-sequences.j
 import { GivenUpNodes1790000000092 } from './1790000000092-given-up-nodes.js'
 import { RefusedRecordings1790000000093 } from './1790000000093-refused-recordings.js'
 import { NodeRequests1790000000094 } from './1790000000094-node-requests.js'
+import { HeartbeatIntervals1790000000095 } from './1790000000095-heartbeat-intervals.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -35,6 +36,7 @@ export const MIGRATIONS = [
   GivenUpNodes1790000000092,
   RefusedRecordings1790000000093,
   NodeRequests1790000000094,
+  HeartbeatIntervals1790000000095,
 ] as const
 
 /**
