@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { QueuedEvent } from '../outbox.repository.js'
 
 /** All documents are in one index; `elastic_type` distinguishes them. */
-const INDEX = 'service'
+export const INDEX = 'service'
 
 /** The body of the creation of the index. A text that looks like a date must not make its member one in later documents. */
 export const INDEX_BODY = JSON.stringify({ mappings: { date_detection: false } })
