@@ -79,7 +79,7 @@ describe('a recording', () => {
     const job = jobOf('room', await deliveryTo(delivered()))
     await expect(rig.master.ask(nodeId, 'startRecording', job)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
-      message: 'the media node can not write recordings to MEDIA_NODE_RECORDING_PATH: ENOTDIR',
+      message: 'the media node cannot write recordings to MEDIA_NODE_RECORDING_PATH: ENOTDIR',
     })
     await until('it has no slot', () => rig.master.lastHeartbeatOf(nodeId)?.slots?.recording?.total === 0)
   })

@@ -92,4 +92,4 @@ function whenFinishing(state: Extract<LifecycleState, { phase: 'finishing' }>, e
 }
 
 const shutdownIsFinal = (): ServiceError =>
-  new ServiceError('CONFLICT', 'the media node is shutting down and can not be undrained', { subject: 'mediaNode' })
+  new ServiceError('CONFLICT', 'the media node is shutting down and cannot be undrained', { subject: 'mediaNode' })

@@ -204,7 +204,7 @@ export class Peer implements Publisher {
   #requireSubscribable(stream: Stream, replace = false): void {
     const streamId = stream.id
     if (stream.publisher === this)
-      throw new ServiceError('NOT_ALLOWED', 'a connection can not subscribe to its own stream')
+      throw new ServiceError('NOT_ALLOWED', 'a connection cannot subscribe to its own stream')
     if (this.subscriptions.has(streamId) && !replace) {
       throw new ServiceError('CONFLICT', `connection ${this.connectionId} is already subscribed to ${streamId}`)
     }

@@ -108,6 +108,6 @@ async function produce(
     traceFirstMedia(producer, 'published', publisher.connectionId)
     return new PublishedTrack(producer, publisher.roomRouter, kind === 'video' ? publisher.catchUp : undefined)
   } catch (error) {
-    throw mediaError(`the ${kind} track can not be published`, error, 'INVALID')
+    throw mediaError(`the ${kind} track cannot be published`, error, 'INVALID')
   }
 }

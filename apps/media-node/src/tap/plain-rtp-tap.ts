@@ -78,7 +78,7 @@ export class PlainRtpTap {
     const failed = opened.find((result) => result.status === 'rejected')
     if (!failed) return new PlainRtpTap(stream, tracks, legs, isReceiver ? stream.addReceiver() : () => undefined)
     for (const { transport } of legs) transport.close()
-    throw mediaError(`stream ${stream.id} can not be tapped`, failed.reason)
+    throw mediaError(`stream ${stream.id} cannot be tapped`, failed.reason)
   }
 
   get tracks(): readonly TapTrack[] {

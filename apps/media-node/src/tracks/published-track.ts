@@ -52,7 +52,7 @@ export class PublishedTrack {
       return release
     } catch (error) {
       release()
-      throw mediaError(`the ${this.kind} track can not be piped to another router of the room`, error, 'UNAVAILABLE')
+      throw mediaError(`the ${this.kind} track cannot be piped to another router of the room`, error, 'UNAVAILABLE')
     }
   }
 

@@ -140,7 +140,7 @@ export class WorkerPool {
       return created
     } catch (error) {
       worker.close()
-      throw new Error(`media worker ${slot} can not listen for media: ${messageOf(error)}`, { cause: error })
+      throw new Error(`media worker ${slot} cannot listen for media: ${messageOf(error)}`, { cause: error })
     }
   }
 

@@ -42,7 +42,7 @@ export class SocketLiveness implements BeforeApplicationShutdown {
   /** Once no job runs: participants that have lost their sockets get the whole window as well. */
   async beforeApplicationShutdown(): Promise<void> {
     await this.deadlines.clearDeadlines(this.masterId).catch((error: unknown) => {
-      this.#logger.warn({ err: error }, 'handing participants over failed')
+      this.#logger.warn({ err: error }, 'handing over participants failed')
     })
   }
 

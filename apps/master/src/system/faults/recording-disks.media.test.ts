@@ -114,7 +114,7 @@ withDisks('the disk of a media node', () => {
   it('C3 C21: that is read-only has no slots and refuses recordings until it is writable; another node records', async () => {
     const { id } = await session('small')
     if (nodeDisk) nodeDisk.isReadOnly = true
-    expect(await recordings.start(id, INDIVIDUAL)).toMatchObject(refused(/^the media node can not write recordings/))
+    expect(await recordings.start(id, INDIVIDUAL)).toMatchObject(refused(/^the media node cannot write recordings/))
     await until('the metric shows no slot', async () => {
       const text = await (await fetch(`${stack.nodes[0]?.opsUrl}/metrics`)).text()
       return /^session_service_recording_slots 0$/m.test(text)

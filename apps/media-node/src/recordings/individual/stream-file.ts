@@ -121,7 +121,7 @@ export class StreamFile {
       ports.forEach(releasePorts)
       await rm(sdpPath(path), { force: true })
       if (attempt < ATTEMPTS && PORT_IN_USE.test(failure)) continue
-      throw new ServiceError('LAUNCH_FAILED', `stream ${options.stream.id} can not be recorded: ${failure}`)
+      throw new ServiceError('LAUNCH_FAILED', `stream ${options.stream.id} cannot be recorded: ${failure}`)
     }
   }
 
@@ -246,7 +246,7 @@ export class StreamFile {
       return true
     }
     if (this.#failure === undefined) return this.#videoBegun
-    throw new ServiceError('LAUNCH_FAILED', `stream ${stream.id} can not be recorded: ${this.#failure}`)
+    throw new ServiceError('LAUNCH_FAILED', `stream ${stream.id} cannot be recorded: ${this.#failure}`)
   }
 
   /** The next picture may be seconds away, and ffmpeg would date it to the first packet of the audio. */

@@ -76,7 +76,7 @@ export class Job extends DeliveryJob {
     await makeFolder(folder)
       .then(() => this.journal.write(this.notes))
       .catch((error: NodeJS.ErrnoException) => {
-        const text = `the media node can not write recordings: ${error.code}`
+        const text = `the media node cannot write recordings: ${error.code}`
         throw new ServiceError('UNAVAILABLE', text, { cause: error })
       })
     this.#requireNotStopped()

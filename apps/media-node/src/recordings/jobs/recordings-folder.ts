@@ -37,7 +37,7 @@ export class RecordingsFolder {
     } catch (error) {
       // Clients receive this message; only the log contains the path.
       const { code = 'unknown error' } = error as NodeJS.ErrnoException
-      return `the media node can not write recordings to MEDIA_NODE_RECORDING_PATH: ${code}`
+      return `the media node cannot write recordings to MEDIA_NODE_RECORDING_PATH: ${code}`
     }
   }
 
