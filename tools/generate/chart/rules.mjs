@@ -197,6 +197,11 @@ export const RULES = [
     path: 'gateway.parentRefs',
     must: 'a list with the name of a Gateway, because gateway.enabled is true',
   },
+  {
+    when: [is('monitoring.alerts', true), is('monitoring.kind', 'none')],
+    path: 'monitoring.kind',
+    must: 'PodMonitor or ServiceMonitor with monitoring.alerts: the alerts read metrics with the label cluster of these monitors',
+  },
 ]
 
 /** As JSON schema: a rejected combination must have the text of `must` as its value, which it never has. */
