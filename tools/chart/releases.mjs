@@ -55,7 +55,7 @@ async function stateOf(call) {
   }
 }
 
-/** What the controllers of Kubernetes do: one pod of the manifest, and the former ready one until this one is ready. */
+/** Does the work of the controllers of Kubernetes: one pod of the manifest, and the former ready one until this one is ready. */
 async function rollOut(call, { isReady }) {
   const template = (await mediaNodesOf(call))?.template
   const name = `media-node-${digest(JSON.stringify(template ?? {}))}`

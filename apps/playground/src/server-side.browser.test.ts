@@ -4,7 +4,7 @@ import { useCall } from './fixtures/call.js'
 
 declare global {
   interface Window {
-    /** What the page captured last. */
+    /** The last capture of the page. */
     captured: MediaStream
   }
 }

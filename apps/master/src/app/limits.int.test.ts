@@ -169,7 +169,9 @@ describe('SERVICE_RECORDING_MAX_CONCURRENT', () => {
     const statuses = () =>
       sink
         .ofSession(id)
-        .flatMap(({ event }) => (event.event === 'recordingStatusChanged' ? [`${event.id} ${event.status}`] : []))
+        .flatMap(({ event }) =>
+          event.event === 'recordingStatusChanged' ? [`${String(event.id)} ${String(event.status)}`] : [],
+        )
     const alice = await join(id)
     for (let nth = 0; nth < 2; nth++) await alice.request('publish', { tracks: [SILENT_TRACK] })
     await until('the start has failed', () => statuses().length > 0)

@@ -11,7 +11,7 @@ import { FiltersService, newFilterId } from './filters.service.js'
 
 type FilteringPublisher = Publisher & FilterUser
 type Published = Awaited<ReturnType<StreamsService['publish']>>
-/** What became of a stream that was inserted with a filter. */
+/** The outcome for a stream that was inserted with a filter. */
 type Outcome = 'filtered' | 'without filter' | 'ended'
 
 /** Publishes streams with filters: new ones, and those whose media was lost with the filter that they had. */

@@ -38,7 +38,7 @@ function redactEntries(value: object, depth: number): Record<string, unknown> {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shown(key, item)]))
 }
 
-/** What replaces a member of an error that has data of users: the values of an SQL statement, and a row of a table. */
+/** The replacement of a member of an error that has data of users: the values of an SQL statement, and a row of a table. */
 function withoutData(error: object, key: string, item: unknown): string | undefined {
   if (key === 'parameters' && Array.isArray(item)) return `[${item.length} values]`
   if (key === 'detail' && 'code' in error && ROW_VIOLATIONS.has(error.code)) return '[row]'

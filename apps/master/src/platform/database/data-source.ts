@@ -13,7 +13,7 @@ const STATEMENT_TIMEOUT_MS = 3_500
 const HANG_MS = STATEMENT_TIMEOUT_MS + 500
 const POOL_SIZE = 16
 /**
- * What statements rely on, whatever the database or the role sets: a statement after a lock sees what its former holder has
+ * Settings that statements rely on, whatever the database or the role sets: a statement after a lock sees what its former holder has
  * committed, and times are read as Postgres writes them. Not with the start of the connection, where poolers refuse it.
  */
 const SETTINGS = `SET default_transaction_isolation = 'read committed'; SET datestyle = 'ISO'`
