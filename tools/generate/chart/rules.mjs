@@ -18,6 +18,12 @@ const isOutside = (path, minimum, maximum) => at(path, { not: { minimum, maximum
 const isMoreThan = (path, value) => at(path, { exclusiveMinimum: value })
 
 const isOwnVolume = (path) => [isEmpty(`${path}.existingClaim`), is(`${path}.accessMode`, 'ReadWriteOnce')]
+/** Masters connect only to what the chart knows, and to nothing else without rules. */
+const HAS_NO_MASTER_EGRESS = [
+  is('networkPolicy.enabled', true),
+  is('networkPolicy.restrictEgress', true),
+  isEmptyList('networkPolicy.masterEgress'),
+]
 const ELASTIC = ['driver', 'hpa', 'keda']
 const PER_POD = ['nodePort', 'loadBalancerPerPod']
 
@@ -186,6 +192,19 @@ export const RULES = [
     ],
     path: 'trustedProxies',
     must: 'the subnets of the load balancer, or networkPolicy.opsFrom set, with ingress.controller alb: network policies would refuse its health checks',
+  },
+  {
+    when: [
+      ...HAS_NO_MASTER_EGRESS,
+      { anyOf: [is('mediaNodes.scaling.mode', ...ELASTIC), is('mediaNodes.announcedAddress.fromNode', true)] },
+    ],
+    path: 'networkPolicy.masterEgress',
+    must: 'a list with a rule for the Kubernetes API, which masters use with mediaNodes.scaling.mode other than fixed and with announcedAddress.fromNode',
+  },
+  {
+    when: [...HAS_NO_MASTER_EGRESS, is('recording.enabled', true), is('recording.storage', 's3')],
+    path: 'networkPolicy.masterEgress',
+    must: 'a list with a rule for the object storage, because recording.storage is s3',
   },
   {
     when: [is('gateway.enabled', true), isEmpty('gateway.host')],
