@@ -51,4 +51,29 @@ async function generationProblems(helm) {
   ]
 }
 
-export const relationProblems = async (helm) => [...(await secretProblems(helm)), ...(await generationProblems(helm))]
+const CLAIMED = 'master.replicas=1,recording.enabled=true,recording.volume.existingClaim=own'
+const RECORDS = 'callRecords.enabled=true,callRecords.volume.existingClaim=own'
+/** The only master gives its volume of one machine back before the next one starts. */
+const STRATEGIES = [
+  { set: CLAIMED, type: 'Recreate' },
+  { set: `${CLAIMED},recording.volume.accessMode=ReadWriteMany`, type: 'RollingUpdate' },
+  { set: `${CLAIMED},recording.volume.accessMode=ReadWriteMany,${RECORDS}`, type: 'Recreate' },
+  { set: `${CLAIMED},master.replicas=2`, type: 'RollingUpdate' },
+]
+
+async function strategyProblems(helm) {
+  const { values } = goldenCases().find(({ name }) => name === 'zero-values')
+  const problems = []
+  for (const { set, type } of STRATEGIES) {
+    const documents = documentsOf(await render(helm, values, ['--set', set]))
+    const { spec } = documents.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-master'))
+    if (spec.strategy.type !== type) problems.push(`${set} gives ${spec.strategy.type}, expected ${type}`)
+  }
+  return problems
+}
+
+export const relationProblems = async (helm) => [
+  ...(await secretProblems(helm)),
+  ...(await generationProblems(helm)),
+  ...(await strategyProblems(helm)),
+]
