@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { Id } from '../ids.js'
-import { CameraStatus, CameraUri } from '../rest/connection.js'
+import { CameraStatus } from '../participants/members.js'
+import { CameraUri } from '../rest/connection.js'
 
 /** How a node reads the camera of a connection. */
 export const CameraSource = z.object({

@@ -6,7 +6,7 @@ import { SpeechEngineName, SpeechSettings } from './speech-to-text.js'
 import { Language } from '../signalling/speech-to-text.js'
 import { RecordingJob, RecordingPartRef, RunningJob } from './recordings.js'
 import { MediaserverInfo } from '../rest/media-node.js'
-import { TypeOfVideo } from '../rest/connection.js'
+import { TypeOfVideo } from '../participants/members.js'
 import { ForcedVideoCodec } from '../rest/session.js'
 import {
   DtlsParameters,

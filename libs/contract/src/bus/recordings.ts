@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Id } from '../ids.js'
-import { TypeOfVideo } from '../rest/connection.js'
+import { TypeOfVideo } from '../participants/members.js'
 import { NativeLayout } from '../rest/recording.js'
 
 /** The id of a recording, also its folder name: the session's id, with the suffix `~<n>` from the second recording on. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DisconnectReason } from '../reasons.js'
-import { Role } from '../rest/connection.js'
+import { Role } from '../participants/members.js'
 import { SIGNALLING_NOTIFICATIONS } from '../signalling/notifications.js'
 
 const notification = z.discriminatedUnion('method', [

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { DisconnectReason, RecordingRemovalReason, SessionEndReason, WebrtcEndReason } from '../reasons.js'
-import { TypeOfVideo } from '../rest/connection.js'
+import { TypeOfVideo } from '../participants/members.js'
 import { MediaNodeStatus, PlacementBackOff } from '../rest/media-node.js'
 import { OutputMode, RecordingLayout, RecordingStatus } from '../rest/recording.js'
 

@@ -1,13 +1,10 @@
 import { z } from 'zod'
-import { FilterView } from '../filters/filter.js'
 import { optional, text, withDefault } from '../optional.js'
+import { CameraStatus, DATA_MAX_LENGTH, IceServerView, MediaOptions, Role } from '../participants/members.js'
 
 export const ConnectionType = z.enum(['WEBRTC', 'IPCAM'])
 export const ConnectionStatus = z.enum(['pending', 'active'])
-export const Role = z.enum(['SUBSCRIBER', 'PUBLISHER', 'MODERATOR'])
-export type Role = z.infer<typeof Role>
 
-export const DATA_MAX_LENGTH = 65_536
 const kbps = optional(z.number().int().nonnegative())
 
 /** Limits, kbps; 0 means unconstrained, absent means the global property. */
@@ -71,30 +68,11 @@ export const IceServer = z
   })
 export type IceServer = z.output<typeof IceServer>
 
-/** The server in answers. A stored value is not validated again. */
-export const IceServerView = z.object({
-  url: z.string().describe('URL of the STUN or TURN server'),
-  username: z.string().optional().describe('User name, for TURN'),
-  credential: z.string().optional().describe('Password, for TURN'),
-  staticAuthSecret: z
-    .string()
-    .optional()
-    .describe('Secret that the TURN server shares with the service, instead of `username` and `credential`'),
-})
-export type IceServerView = z.infer<typeof IceServerView>
-
 /** The node that reads the camera checks its address. Permits no other protocol: media programs know many more. */
 export const CameraUri = text(2048).regex(
   /^(?:(?:rtsps?|https?):\/\/[^\s/]|file:\/\/\/)[^\s\\\p{Cc}]*$/iu,
   'must be an rtsp, rtsps, http, https or file URI',
 )
-
-/**
- * `idle`: not read, since its stream has no receiver; `reconnecting`: failed, will be tried again as long as the
- * connection exists.
- */
-export const CameraStatus = z.enum(['connecting', 'playing', 'idle', 'reconnecting'])
-export type CameraStatus = z.infer<typeof CameraStatus>
 
 export const CreateConnectionBody = z
   .object({
@@ -137,32 +115,6 @@ export const UpdateConnectionBody = z.object({
   record: optional(z.boolean()).describe('Whether INDIVIDUAL recordings include the streams of the connection'),
 })
 export type UpdateConnectionBody = z.output<typeof UpdateConnectionBody>
-
-export const TypeOfVideo = z.enum(['CAMERA', 'SCREEN', 'CUSTOM', 'IPCAM'])
-export type TypeOfVideo = z.infer<typeof TypeOfVideo>
-
-/** `audioActive` exists only with audio; the four members after `hasVideo` only with video. */
-export const MediaOptions = z.object({
-  hasAudio: z.boolean().describe('Whether the stream has an audio track'),
-  audioActive: z.boolean().optional().describe('Whether the audio track is unmuted; absent without audio'),
-  hasVideo: z.boolean().describe('Whether the stream has a video track'),
-  videoActive: z.boolean().optional().describe('Whether the video track is unmuted; absent without video'),
-  typeOfVideo: TypeOfVideo.optional().describe('Source of the video'),
-  frameRate: z.number().nullable().optional().describe('Frames per second; null for cameras on the network'),
-  videoDimensions: z
-    .string()
-    .nullable()
-    .optional()
-    .describe('JSON text of `{width, height}` in pixels; null for cameras on the network'),
-  filter: FilterView.describe('Filter of the stream; empty without one'),
-  adaptativeBitrate: z
-    .boolean()
-    .optional()
-    .describe('Only for IPCAM: whether constrained subscribers get a smaller video'),
-  onlyPlayWithSubscribers: z.boolean().optional().describe('Only for IPCAM: whether it is read only with subscribers'),
-  networkCache: z.number().optional().describe('Only for IPCAM: buffer of the camera, ms'),
-})
-export type MediaOptions = z.infer<typeof MediaOptions>
 
 /**
  * With `webRtcStats=true`. Null where a media node does not have it: its transports use no SDP and need no candidates of

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { NetworkQualityLevel } from '../network-quality.js'
 import { SessionEndReason, WebrtcEndReason } from '../reasons.js'
-import { TypeOfVideo } from './connection.js'
+import { TypeOfVideo } from '../participants/members.js'
 import { RecordingStatus } from './recording.js'
 
 const listOf = <S extends z.ZodType>(element: S, elements: string) =>

@@ -1,5 +1,6 @@
 export * from './connection.js'
 export * from './error.js'
+export { IceServerView, MediaOptions } from '../participants/members.js'
 export * from './media-node.js'
 export * from './recording.js'
 export * from './restart.js'

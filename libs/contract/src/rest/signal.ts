@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { optional, text, withDefault } from '../optional.js'
-import { DATA_MAX_LENGTH } from './connection.js'
+import { DATA_MAX_LENGTH } from '../participants/members.js'
 
 /** The session named by a body. Accepts any text, so that a malformed id is an unknown session, not an invalid body. */
 export const SessionRef = text(200).min(1)

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { optional, text, withDefault } from '../optional.js'
-import { DATA_MAX_LENGTH, MediaserverOptions, Role } from './connection.js'
+import { DATA_MAX_LENGTH, Role } from '../participants/members.js'
+import { MediaserverOptions } from './connection.js'
 import { SessionRef } from './signal.js'
 
 /** Deprecated: use POST connection. */

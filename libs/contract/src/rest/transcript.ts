@@ -1,13 +1,5 @@
 import { z } from 'zod'
-
-/** Times in seconds from the begin of the sentence. */
-export const SpokenWord = z.object({
-  word: z.string(),
-  start: z.number().describe('Seconds from the begin of the sentence'),
-  end: z.number().describe('Seconds from the begin of the sentence'),
-  confidence: z.number().optional().describe('0 to 1, where the engine knows it'),
-})
-export type SpokenWord = z.infer<typeof SpokenWord>
+import { SpokenWord } from '../participants/members.js'
 
 /** A sentence of a transcript. */
 export const TranscriptSentenceView = z.object({

@@ -8,7 +8,7 @@ import {
   StreamChangeReason,
   StreamDestroyedReason,
 } from '../reasons.js'
-import { CameraStatus } from '../rest/connection.js'
+import { CameraStatus } from '../participants/members.js'
 import { SpeechToTextMessage } from './speech-to-text.js'
 import { Layers, MediaKind } from './rtp.js'
 import { ConnectionInfo, RecordingInfo, SessionSnapshot, StreamInfo } from './views.js'

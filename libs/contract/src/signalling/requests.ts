@@ -4,7 +4,7 @@ import { Id } from '../ids.js'
 import { Language } from './speech-to-text.js'
 import { text } from '../optional.js'
 import { StreamChangeReason } from '../reasons.js'
-import { DATA_MAX_LENGTH, IceServerView, Role, TypeOfVideo } from '../rest/connection.js'
+import { DATA_MAX_LENGTH, IceServerView, Role, TypeOfVideo } from '../participants/members.js'
 import {
   DtlsParameters,
   IceParameters,

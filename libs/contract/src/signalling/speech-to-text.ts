@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { Id } from '../ids.js'
-import { SpokenWord } from '../rest/transcript.js'
+import { SpokenWord } from '../participants/members.js'
 
 /** The tag of a language model: the name of its folder on the nodes, such as `en-US`. */
 export const Language = z.string().min(1).max(64)

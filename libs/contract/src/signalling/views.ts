@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { NetworkQualityLevel } from '../network-quality.js'
-import { CameraStatus, MediaOptions, Role } from '../rest/connection.js'
+import { CameraStatus, MediaOptions, Role } from '../participants/members.js'
 
 /** A published stream in the clients' view. Times in UTC ms. */
 export const StreamInfo = z.object({
