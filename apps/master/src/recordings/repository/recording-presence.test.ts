@@ -11,3 +11,10 @@ it.each<[string, boolean, object[][], boolean]>([
   for (const rows of reads) presence.receive(rows)
   expect(presence.mayExist).toBe(expected)
 })
+
+it.each([
+  [true, false],
+  [false, true],
+])('with SERVICE_RECORDING %s masters read whether recordings are live: %s', (SERVICE_RECORDING, isRead) => {
+  expect(new RecordingPresence({ SERVICE_RECORDING }).periodicRead.includes('FROM recording')).toBe(isRead)
+})

@@ -9,12 +9,15 @@ import { PeriodicRead, type PeriodicReader } from '../../platform/jobs/periodic-
 @PeriodicRead()
 @Injectable()
 export class RecordingPresence implements PeriodicReader {
-  readonly periodicRead = `SELECT 1 AS live WHERE EXISTS (
-    SELECT 1 FROM recording r WHERE r.status IN ('starting', 'started'))`
+  readonly periodicRead: string
   /** Until the first read there may be some. */
   #areLive = true
 
-  constructor(@Inject(MASTER_CONFIG) private readonly config: Pick<MasterConfig, 'SERVICE_RECORDING'>) {}
+  constructor(@Inject(MASTER_CONFIG) private readonly config: Pick<MasterConfig, 'SERVICE_RECORDING'>) {
+    const areLive = `EXISTS (SELECT 1 FROM recording r WHERE r.status IN ('starting', 'started'))`
+    // With SERVICE_RECORDING nothing depends on it.
+    this.periodicRead = `SELECT 1 AS live WHERE ${config.SERVICE_RECORDING ? 'false' : areLive}`
+  }
 
   get mayExist(): boolean {
     return this.config.SERVICE_RECORDING || this.#areLive
