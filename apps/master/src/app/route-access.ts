@@ -1,6 +1,6 @@
 import { DASHBOARD_PATH } from '@session-service/contract/dashboard'
 import type { Access } from '../platform/authentication/access.js'
-import type { AccessOf } from '../platform/http/require-access.js'
+import type { AccessOf } from '../platform/http/access/require-access.js'
 
 const API = '/service/api'
 const OF_SESSION: Access = { session: 'path' }

@@ -12,8 +12,8 @@ import {
   PLAIN_FORMAT,
   type Position,
   streamedList,
-} from '../platform/http/streamed-list.js'
-import { FULL_VIEW, type Viewer } from '../platform/http/viewer.js'
+} from '../platform/http/answers/streamed-list.js'
+import { FULL_VIEW, type Viewer } from '../platform/http/access/viewer.js'
 import { SESSION_ROW, type SessionRow } from '../sessions/session.repository.js'
 import { sessionView } from '../sessions/session.view.js'
 import { noSuchSession } from '../sessions/no-such-session.js'

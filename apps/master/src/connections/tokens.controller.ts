@@ -1,7 +1,7 @@
 import { CreateTokenBody, type TokenView } from '@session-service/contract'
 import { Body, Controller, HttpCode, Post } from '@nestjs/common'
 import { API_PREFIX } from '../platform/http/api.js'
-import { parsed } from '../platform/http/parsed.js'
+import { parsed } from '../platform/http/parsing/parsed.js'
 import { ConnectionsService } from './connections.service.js'
 
 /** The deprecated way to create a connection. */

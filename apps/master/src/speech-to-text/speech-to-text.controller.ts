@@ -2,7 +2,7 @@ import type { TranscriptionView } from '@session-service/contract'
 import { Body, Controller, Delete, Get, HttpCode, Post } from '@nestjs/common'
 import { Paid } from '../platform/config/edition.js'
 import { API_PREFIX } from '../platform/http/api.js'
-import { PathParam } from '../platform/http/parameters.js'
+import { PathParam } from '../platform/http/parsing/parameters.js'
 import { LanguageModels } from './language-models.service.js'
 import { TranscriptionsService } from './transcriptions.service.js'
 

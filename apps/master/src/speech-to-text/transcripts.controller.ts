@@ -9,7 +9,7 @@ import {
 import { Controller, Get, StreamableFile } from '@nestjs/common'
 import { Paid } from '../platform/config/edition.js'
 import { API_PREFIX } from '../platform/http/api.js'
-import { PathParam, QueryParams } from '../platform/http/parameters.js'
+import { PathParam, QueryParams } from '../platform/http/parsing/parameters.js'
 import { TranscriptsService } from './transcripts.service.js'
 
 const fileOf = (parts: AsyncIterable<string>, type: string): StreamableFile =>

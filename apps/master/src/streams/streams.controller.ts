@@ -1,7 +1,7 @@
 import { StatusWhenMissing } from '@session-service/server-kit'
 import { Controller, Delete, HttpCode } from '@nestjs/common'
 import { API_PREFIX } from '../platform/http/api.js'
-import { PathParam } from '../platform/http/parameters.js'
+import { PathParam } from '../platform/http/parsing/parameters.js'
 import { StreamsService } from './streams.service.js'
 
 @Controller(`${API_PREFIX}/sessions/:sessionId/stream`)

@@ -1,7 +1,7 @@
 import type { OverrideListView } from '@session-service/contract'
 import { Controller, Delete, Get, HttpCode, Inject } from '@nestjs/common'
 import { API_PREFIX } from '../../platform/http/api.js'
-import { PathParam } from '../../platform/http/parameters.js'
+import { PathParam } from '../../platform/http/parsing/parameters.js'
 import {
   type ConfigOrigin,
   CONFIG_ORIGIN,

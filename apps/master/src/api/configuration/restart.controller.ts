@@ -1,7 +1,7 @@
 import { RestartBody, type RestartView } from '@session-service/contract'
 import { Body, Controller, HttpCode, Post } from '@nestjs/common'
 import { API_PREFIX } from '../../platform/http/api.js'
-import { parsed } from '../../platform/http/parsed.js'
+import { parsed } from '../../platform/http/parsing/parsed.js'
 import { Paid } from '../../platform/config/edition.js'
 import { RestartService } from './restart.service.js'
 

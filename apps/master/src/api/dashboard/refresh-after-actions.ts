@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { SAFE_METHODS } from '../../platform/http/cross-site.js'
+import { SAFE_METHODS } from '../../platform/http/origins/cross-site.js'
 
 /** Calls `refresh` after each request with side effects of a dashboard, so that its effect is shown at once. */
 export function refreshAfterActions(fastify: FastifyInstance, refresh: () => void): void {

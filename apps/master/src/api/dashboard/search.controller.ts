@@ -2,7 +2,7 @@ import { ServiceError } from '@session-service/contract'
 import { DASHBOARD_PATH, SearchQuery, type SearchView } from '@session-service/contract/dashboard'
 import { Controller, Get, Req } from '@nestjs/common'
 import type { FastifyRequest } from 'fastify'
-import { QueryParams } from '../../platform/http/parameters.js'
+import { QueryParams } from '../../platform/http/parsing/parameters.js'
 import { rightsOf } from './views/rights.js'
 import { DashboardSearch } from './views/search.service.js'
 

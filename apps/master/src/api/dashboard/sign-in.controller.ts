@@ -7,8 +7,8 @@ import type { SignIn, SignInCookies } from '../../platform/authentication/sign-i
 import type { BasicAuthGuard } from '../../platform/authentication/basic-auth-guard.js'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
 import { VERSION } from '../../platform/config/version.js'
-import { sendError } from '../../platform/http/errors.js'
-import { parsed } from '../../platform/http/parsed.js'
+import { sendError } from '../../platform/http/answers/errors.js'
+import { parsed } from '../../platform/http/parsing/parsed.js'
 import { SIGN_INS } from './dashboard.tokens.js'
 
 /** Checks the secrets of sign-ins, and makes the cookies. */

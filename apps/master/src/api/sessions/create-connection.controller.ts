@@ -3,8 +3,8 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common'
 import { sessionFirst } from '../../connections/session-first.js'
 import { IpCamerasService } from '../../ip-cameras/ip-cameras.service.js'
 import { API_PREFIX } from '../../platform/http/api.js'
-import { PathParam } from '../../platform/http/parameters.js'
-import { parseBody } from '../../platform/http/parsed.js'
+import { PathParam } from '../../platform/http/parsing/parameters.js'
+import { parseBody } from '../../platform/http/parsing/parsed.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
 
 /** Creates connections of both types. */

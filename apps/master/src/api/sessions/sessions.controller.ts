@@ -3,9 +3,9 @@ import { ROUTES, type SessionsQuery } from '@session-service/contract/rest-api'
 import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile } from '@nestjs/common'
 import { type SessionDetails, SessionQueries } from '../../connections/session-queries.js'
 import { API_PREFIX } from '../../platform/http/api.js'
-import { isTrue, PathParam, QueryParams } from '../../platform/http/parameters.js'
-import { parsed } from '../../platform/http/parsed.js'
-import { RequestViewer, type Viewer } from '../../platform/http/viewer.js'
+import { isTrue, PathParam, QueryParams } from '../../platform/http/parsing/parameters.js'
+import { parsed } from '../../platform/http/parsing/parsed.js'
+import { RequestViewer, type Viewer } from '../../platform/http/access/viewer.js'
 import { SessionsService } from '../../sessions/sessions.service.js'
 
 const detailsOf = ({ pendingConnections, webRtcStats }: SessionsQuery): SessionDetails => ({

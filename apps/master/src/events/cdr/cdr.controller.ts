@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { ServiceError } from '@session-service/contract'
 import { Controller, Get, Inject, StreamableFile } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
-import { PathParam } from '../../platform/http/parameters.js'
+import { PathParam } from '../../platform/http/parsing/parameters.js'
 import { CDR_FILE, cdrFiles } from './cdr-file.js'
 
 /** The call records of this master's folder. */

@@ -2,8 +2,8 @@ import type { HistorySessionDetailsView, HistorySessionListView } from '@session
 import { type HistoryQuery, ROUTES } from '@session-service/contract/rest-api'
 import { Controller, Delete, Get, HttpCode } from '@nestjs/common'
 import { API_PREFIX } from '../../platform/http/api.js'
-import { PathParam, QueryParams } from '../../platform/http/parameters.js'
-import { RequestViewer, type Viewer } from '../../platform/http/viewer.js'
+import { PathParam, QueryParams } from '../../platform/http/parsing/parameters.js'
+import { RequestViewer, type Viewer } from '../../platform/http/access/viewer.js'
 import { HistoryService } from './history.service.js'
 
 /** Ended sessions: list, show and delete them. */

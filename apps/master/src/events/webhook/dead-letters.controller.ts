@@ -1,7 +1,7 @@
 import { type DeadLetterListView, ServiceError } from '@session-service/contract'
 import { Controller, Delete, Get, HttpCode, Post } from '@nestjs/common'
 import { API_PREFIX } from '../../platform/http/api.js'
-import { PathParam } from '../../platform/http/parameters.js'
+import { PathParam } from '../../platform/http/parsing/parameters.js'
 import { DeadLetterRepository } from './dead-letter.repository.js'
 import { WebhookQueueRepository } from './webhook-queue.repository.js'
 import { WebhookSender } from './webhook-sender.service.js'

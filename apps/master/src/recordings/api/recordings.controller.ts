@@ -1,8 +1,8 @@
 import type { RecordingView } from '@session-service/contract'
 import { Body, Controller, Delete, Get, HttpCode, Post, type StreamableFile, UseGuards } from '@nestjs/common'
 import { API_PREFIX } from '../../platform/http/api.js'
-import { PathParam } from '../../platform/http/parameters.js'
-import { RequestViewer, type Viewer } from '../../platform/http/viewer.js'
+import { PathParam } from '../../platform/http/parsing/parameters.js'
+import { RequestViewer, type Viewer } from '../../platform/http/access/viewer.js'
 import { RecordingEnabled } from './recording-enabled.guard.js'
 import { RecordingsService } from './recordings.service.js'
 

@@ -5,7 +5,7 @@ import type { HttpErrorFilter } from '@session-service/server-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { BasicAuthGuard } from '../../platform/authentication/basic-auth-guard.js'
 import type { ClusterClock } from '../../platform/database/cluster-clock.js'
-import { refuse } from '../../platform/http/http-server.js'
+import { refuse } from '../../platform/http/access/authenticate-requests.js'
 import type { LayoutCookies } from './layout-cookies.js'
 import { type LayoutFile, openLayoutFile } from './layout-file.js'
 

@@ -11,7 +11,7 @@ import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configur
 import { GroupRead, rowsBySession } from '../../platform/database/group-read.js'
 import { KeyedStatement } from '../../platform/database/keyed-statement.js'
 import { firstRow, rows } from '../../platform/database/sql.js'
-import { BEFORE_ALL, PAGE_ROWS, type Position } from '../../platform/http/streamed-list.js'
+import { BEFORE_ALL, PAGE_ROWS, type Position } from '../../platform/http/answers/streamed-list.js'
 import type { NodeBoot } from '../../media-nodes/room-place.js'
 import { IS_OVERDUE, IS_UNFINISHED, LOST_NODE_FAILURE, RECORDING_COLUMNS, type RecordingRow } from './recording-row.js'
 import type { PartSnapshot, RecordingSnapshot } from './recording-snapshot.js'

@@ -1,7 +1,7 @@
 import { RECORDING_GONE_HEADER, ServiceError } from '@session-service/contract'
 import type { HttpErrorFilter } from '@session-service/server-kit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { sendError } from '../../platform/http/errors.js'
+import { sendError } from '../../platform/http/answers/errors.js'
 import { contentRange } from './byte-range.js'
 import type { PartUploads, UploadState, UploadTarget } from './part-uploads.js'
 import type { UploadTokens } from './upload-token.js'

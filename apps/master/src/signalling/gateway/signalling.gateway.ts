@@ -6,7 +6,7 @@ import { type BeforeApplicationShutdown, Inject, Injectable, Logger } from '@nes
 import { type WebSocket, WebSocketServer } from 'ws'
 import { sourceOf } from '../../platform/authentication/rate-limiter.js'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
-import { clientAddress } from '../../platform/http/client-address.js'
+import { clientAddress } from '../../platform/http/proxies/client-address.js'
 import { type ClientBudget, ClientBudgets } from '../../platform/limits/client-budgets.js'
 import { ClientSocket } from '../sockets/client-socket.js'
 import { bufferOf, CallQueues } from './calls.js'

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common'
 import type { FastifyRequest } from 'fastify'
-import type { Credential } from '../authentication/basic-credentials.js'
+import type { Credential } from '../../authentication/basic-credentials.js'
 
 /** The limits of an answer's content, by the credential of its request. */
 export interface Viewer {

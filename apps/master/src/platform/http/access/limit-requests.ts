@@ -1,8 +1,8 @@
 import { MAX_API_SECRETS } from '@session-service/config'
 import { metrics } from '@session-service/server-kit'
 import type { FastifyInstance } from 'fastify'
-import type { RequestLimiter } from '../limits/request-limiter.js'
-import { sendError } from './errors.js'
+import type { RequestLimiter } from '../../limits/request-limiter.js'
+import { sendError } from '../answers/errors.js'
 
 /** Load balancers and operators probe it, whatever the load. */
 const HEALTH = /^\/service\/api\/health\/?(?:\?|$)/

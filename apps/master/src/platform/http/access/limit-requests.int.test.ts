@@ -3,10 +3,10 @@ import { ErrorView } from '@session-service/contract'
 import { HttpErrorFilter } from '@session-service/server-kit'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
-import { BasicCredentials } from '../authentication/basic-credentials.js'
-import { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
-import { RequestLimiter } from '../limits/request-limiter.js'
-import { createHttpAdapter } from './http-adapter.js'
+import { BasicCredentials } from '../../authentication/basic-credentials.js'
+import { BasicAuthGuard } from '../../authentication/basic-auth-guard.js'
+import { RequestLimiter } from '../../limits/request-limiter.js'
+import { createHttpAdapter } from '../http-adapter.js'
 
 let adapter: FastifyAdapter
 let port: number

@@ -4,9 +4,9 @@ import { HttpErrorFilter, registry } from '@session-service/server-kit'
 import { Logger } from '@nestjs/common'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { BasicCredentials } from '../authentication/basic-credentials.js'
-import { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
-import { createHttpAdapter } from './http-adapter.js'
+import { BasicCredentials } from '../../authentication/basic-credentials.js'
+import { BasicAuthGuard } from '../../authentication/basic-auth-guard.js'
+import { createHttpAdapter } from '../http-adapter.js'
 
 // Faults are logged.
 Logger.overrideLogger(false)

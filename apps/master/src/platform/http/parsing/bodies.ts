@@ -1,7 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import { UnsupportedMediaTypeException } from '@nestjs/common'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { sendError } from './errors.js'
+import { sendError } from '../answers/errors.js'
 import { isDeeper } from './json-depth.js'
 
 /** Far deeper than any body of the contract. */

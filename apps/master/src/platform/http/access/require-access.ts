@@ -2,7 +2,7 @@ import { ServiceError } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
 import { MAX_API_SECRETS } from '@session-service/config'
 import type { FastifyInstance } from 'fastify'
-import { type Access, refusalOf } from '../authentication/access.js'
+import { type Access, refusalOf } from '../../authentication/access.js'
 
 /** The requirement of a route by its method and template; undefined when none is declared. */
 export type AccessOf = (method: string, template: string) => Access | undefined

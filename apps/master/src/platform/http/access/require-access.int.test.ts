@@ -1,8 +1,8 @@
 import { HttpErrorFilter } from '@session-service/server-kit'
 import { expect, it } from '@jest/globals'
-import { BasicCredentials } from '../authentication/basic-credentials.js'
-import { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
-import { createHttpAdapter } from './http-adapter.js'
+import { BasicCredentials } from '../../authentication/basic-credentials.js'
+import { BasicAuthGuard } from '../../authentication/basic-auth-guard.js'
+import { createHttpAdapter } from '../http-adapter.js'
 import type { AccessOf } from './require-access.js'
 
 const adapterWith = (accessOf: AccessOf) =>

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { errorView } from './errors.js'
-import { PROTECTIVE_HEADERS } from './response-headers.js'
+import { errorView } from '../answers/errors.js'
+import { PROTECTIVE_HEADERS } from '../answers/response-headers.js'
 import { isAnswered } from './unread-bodies.js'
 
 /** Time that the client has to read the answer, ms. */

@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto'
 import { CSRF_HEADER, DASHBOARD_PATH } from '@session-service/contract/dashboard'
 import { serviceClock } from '@session-service/server-kit'
-import { Logger } from '@nestjs/common'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { BasicAuthGuard, Refusal } from '../authentication/basic-auth-guard.js'
-import type { Credential } from '../authentication/basic-credentials.js'
-import { isCsrfToken, type SignIn } from '../authentication/sign-in-cookies.js'
-import { SAFE_METHODS } from './cross-site.js'
-import { sendError } from './errors.js'
+import type { BasicAuthGuard, Refusal } from '../../authentication/basic-auth-guard.js'
+import type { Credential } from '../../authentication/basic-credentials.js'
+import { isCsrfToken, type SignIn } from '../../authentication/sign-in-cookies.js'
+import { SAFE_METHODS } from '../origins/cross-site.js'
+import { sendError } from '../answers/errors.js'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -83,50 +81,3 @@ const isOfDashboard = ({ url, headers }: FastifyRequest): boolean =>
 /** Whether the dashboard sent the request. A challenge would make the browser ask for credentials in its own dialog. */
 const isOfPage = ({ signIns }: BasicAuthGuard, request: FastifyRequest): boolean =>
   signIns !== undefined && (isOfDashboard(request) || signIns.isSent(request.headers.cookie))
-
-/** Answers 405 where the path exists with another method, and 404 where it does not. */
-export function answerUnknownRoutes(fastify: FastifyInstance): void {
-  const routes: { pattern: RegExp; method: string }[] = []
-  fastify.addHook('onRoute', ({ url, method }) => {
-    // The wildcard route for CORS pre-flights would match all paths.
-    if (method === 'OPTIONS') return
-    const pattern = new RegExp(`^${url.replace(/:\w+/g, '[^/]+').replace('*', '.*')}/?$`)
-    for (const each of [method].flat()) routes.push({ pattern, method: each })
-  })
-  fastify.addHook('onRequest', (request, reply, done) => {
-    if (!request.is404) return done()
-    const [path = ''] = request.url.split('?')
-    const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
-    if (allowed.length === 0) return void sendError(request, reply, 404, 'there is no such path')
-    void reply.header('allow', allowed.join(', '))
-    return void sendError(request, reply, 405, `the path does not take ${request.method}`)
-  })
-}
-
-/** Logs one line per answer, so that a request can be followed by its id. */
-export function logRequests(fastify: FastifyInstance): void {
-  const logger = new Logger('Http')
-  fastify.addHook('onResponse', (request, reply, done) => {
-    const { id: requestId, method, ip, credential } = request
-    const path = request.url.split('?', 1)[0]
-    const ms = Math.round(reply.elapsedTime)
-    logger.debug(
-      {
-        requestId,
-        method,
-        path,
-        status: reply.statusCode,
-        ms,
-        ip,
-        ...(credential && { credentialName: credential.name }),
-      },
-      'answered',
-    )
-    done()
-  })
-}
-
-export const newRequestId = ({ headers }: { headers: Record<string, string | string[] | undefined> }): string => {
-  const given = headers['x-request-id']
-  return typeof given === 'string' && /^[\w.-]{1,128}$/.test(given) ? given : randomUUID()
-}
