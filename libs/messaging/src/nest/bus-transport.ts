@@ -1,9 +1,9 @@
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices'
 import { isObservable, lastValueFrom } from 'rxjs'
 import type { z } from 'zod'
-import type { Bus } from '../bus.js'
-import type { BusSubscription } from '../listener.js'
-import type { Rpc } from '../wire.js'
+import type { Bus } from '../bus/bus.js'
+import type { BusSubscription } from '../bus/listener.js'
+import type { Rpc } from '../bus/wire.js'
 import { BusContext } from './bus-context.js'
 
 /** The subject and schema of a handler: `rpc` for a `@MessagePattern`, `schema` for an `@EventPattern`. */

@@ -1,9 +1,9 @@
 import { Heartbeat, ServiceError, SUBJECT } from '@session-service/contract'
 import { AlignedInterval, messageOf } from '@session-service/server-kit/async'
-import type { Bus } from './bus.js'
+import type { Bus } from '../bus/bus.js'
 import { HeartbeatTable } from './heartbeat-table.js'
-import type { BusSubscription } from './listener.js'
-import { warnOfProblem, type OnProblem } from './problem.js'
+import type { BusSubscription } from '../bus/listener.js'
+import { warnOfProblem, type OnProblem } from '../connection/problem.js'
 
 export interface HeartbeatWatchOptions {
   /** A heartbeat for which it returns false does not change the table. */

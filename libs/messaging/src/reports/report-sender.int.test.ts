@@ -9,10 +9,10 @@ import {
 } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { z } from 'zod'
-import type { Bus } from './bus.js'
+import type { Bus } from '../bus/bus.js'
 import { REPORT_RPC, type ReportBody, ReportSender, type ReportSenderOptions } from './report-sender.js'
-import { NatsServer } from './fixtures/nats-server.js'
-import { TestBuses } from './fixtures/test-buses.js'
+import { NatsServer } from '../fixtures/nats-server.js'
+import { TestBuses } from '../fixtures/test-buses.js'
 
 let nats: NatsServer
 const buses = new TestBuses()

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { Heartbeat, SUBJECT } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
-import type { Bus } from './bus.js'
-import { NatsServer } from './fixtures/nats-server.js'
-import { TestBuses } from './fixtures/test-buses.js'
+import type { Bus } from '../bus/bus.js'
+import { NatsServer } from '../fixtures/nats-server.js'
+import { TestBuses } from '../fixtures/test-buses.js'
 import { HeartbeatWatch } from './heartbeat-watch.js'
 
 let nats: NatsServer

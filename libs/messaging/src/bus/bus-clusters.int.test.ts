@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect } from '@nats-io/transport-node'
 import { z } from 'zod'
-import { NatsServer } from './fixtures/nats-server.js'
-import { TestBuses } from './fixtures/test-buses.js'
+import { NatsServer } from '../fixtures/nats-server.js'
+import { TestBuses } from '../fixtures/test-buses.js'
 import { until } from '@session-service/local-stack'
 
 const Message = z.object({ n: z.number() })

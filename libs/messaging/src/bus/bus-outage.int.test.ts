@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { z } from 'zod'
 import type { Bus } from './bus.js'
-import { NatsServer } from './fixtures/nats-server.js'
-import { gate, TestBuses } from './fixtures/test-buses.js'
+import { NatsServer } from '../fixtures/nats-server.js'
+import { gate, TestBuses } from '../fixtures/test-buses.js'
 import { until } from '@session-service/local-stack'
 
 const AN_HOUR = 3_600_000

@@ -5,8 +5,8 @@ import { connect } from '@nats-io/transport-node'
 import { busScope, DEFAULT_BUS_CLUSTER } from '@session-service/contract'
 import { currentTraceId, currentTraceparent, inSpan, startTracing } from '@session-service/server-kit'
 import { z } from 'zod'
-import { NatsServer } from './fixtures/nats-server.js'
-import { TestBuses } from './fixtures/test-buses.js'
+import { NatsServer } from '../fixtures/nats-server.js'
+import { TestBuses } from '../fixtures/test-buses.js'
 
 const SEEN = [
   z.object({}),

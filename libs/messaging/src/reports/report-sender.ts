@@ -1,9 +1,9 @@
 import { newSecret, NodeFact, NodeFactAnswer, ServiceError, SUBJECT } from '@session-service/contract'
 import { backoffMs, messageOf } from '@session-service/server-kit/async'
 import type { z } from 'zod'
-import type { Bus } from './bus.js'
-import { warnOfProblem, type OnProblem } from './problem.js'
-import type { Rpc } from './wire.js'
+import type { Bus } from '../bus/bus.js'
+import { warnOfProblem, type OnProblem } from '../connection/problem.js'
+import type { Rpc } from '../bus/wire.js'
 
 /**
  * Masters serve it on `SUBJECT.allFacts` in the queue group `QUEUE.masters`, and on `SUBJECT.allRepeatedFacts` without

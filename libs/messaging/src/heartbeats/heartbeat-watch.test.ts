@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import { type Heartbeat, HEARTBEAT_INTERVAL_MS, RESTING_INTERVAL_MS, SUBJECT } from '@session-service/contract'
-import type { Bus } from './bus.js'
+import type { Bus } from '../bus/bus.js'
 import { HeartbeatWatch } from './heartbeat-watch.js'
 
 type Receive = (heartbeat: Heartbeat, subject: string) => void

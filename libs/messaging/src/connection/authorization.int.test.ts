@@ -3,7 +3,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import { busScope, DisconnectAdvisory, nodeClientName, SUBJECT } from '@session-service/contract'
 import { type LocalNats, natsUrlOf, newClusterUsers, startNats, until } from '@session-service/local-stack'
 import { z } from 'zod'
-import { TestBuses } from './fixtures/test-buses.js'
+import { TestBuses } from '../fixtures/test-buses.js'
 
 const Message = z.object({ n: z.number() })
 const ECHO = [Message, Message, 2_000] as const

@@ -3,9 +3,9 @@ import { connect } from '@nats-io/transport-node'
 import { busScope, DEFAULT_BUS_CLUSTER, ERROR_CODES, ServiceError } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { z } from 'zod'
-import { NatsServer } from './fixtures/nats-server.js'
+import { NatsServer } from '../fixtures/nats-server.js'
 import { NotSentError } from './not-sent-error.js'
-import { gate, TestBuses } from './fixtures/test-buses.js'
+import { gate, TestBuses } from '../fixtures/test-buses.js'
 
 const Params = z.object({ count: z.number().int(), note: z.string().default('none') })
 const Result = z.object({ next: z.number(), tags: z.array(z.string()).default([]) })
