@@ -14,7 +14,7 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const TABLE = join(ROOT, 'libs/config/dist/index.js')
 
 const REST_API = join(ROOT, 'libs/contract/dist/rest-api/index.js')
-const NATS_USERS = join(ROOT, 'libs/local-stack/dist/nats-users.js')
+const NATS_USERS = join(ROOT, 'libs/local-stack/dist/nats/nats-users.js')
 const CHART = 'helm/session-service'
 
 if (![TABLE, REST_API, NATS_USERS].every((file) => existsSync(file))) {

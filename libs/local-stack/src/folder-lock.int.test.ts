@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from '@jest/globals'
 import { FolderInUseError, lockFolder } from './folder-lock.js'
-import { until } from './until.js'
+import { until } from './time/until.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'lock-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

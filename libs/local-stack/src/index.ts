@@ -12,7 +12,7 @@ export {
 } from './apps.js'
 export { FolderInUseError, lockFolder } from './folder-lock.js'
 export { urlHostOf } from './listen-address.js'
-export { findNatsServer, startNats, type LocalNats, type NatsOptions } from './nats.js'
+export { findNatsServer, startNats, type LocalNats, type NatsOptions } from './nats/nats.js'
 export {
   clusterUsers,
   natsAuthorization,
@@ -20,7 +20,7 @@ export {
   newClusterUsers,
   newPassword,
   type ClusterUsers,
-} from './nats-users.js'
+} from './nats/nats-users.js'
 export { freePortFrom, freePorts, isFree, portHolder } from './ports.js'
 export {
   findPostgres,
@@ -36,6 +36,6 @@ export {
   type OutputLine,
   type ProcessOptions,
 } from './processes/managed-process.js'
-export { calmMs } from './calm-clock.js'
-export { budgetMs, calmStopwatch, calmTimeout } from './time-budget.js'
-export { until } from './until.js'
+export { calmMs } from './time/calm-clock.js'
+export { budgetMs, calmStopwatch, calmTimeout } from './time/time-budget.js'
+export { until } from './time/until.js'

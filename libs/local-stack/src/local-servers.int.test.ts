@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { FolderInUseError } from './folder-lock.js'
-import { findNatsServer, startNats } from './nats.js'
+import { findNatsServer, startNats } from './nats/nats.js'
 import { removePostgresData, startPostgres, type LocalPostgres } from './postgres/postgres.js'
-import { until } from './until.js'
+import { until } from './time/until.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'servers-'))
 // The account of the server must be able to enter it.

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { expect, it } from '@jest/globals'
 import { freePorts } from '../ports.js'
-import { until } from '../until.js'
+import { until } from '../time/until.js'
 import { ManagedProcess, type ProcessOptions } from './managed-process.js'
 import { answersOk, printsLine } from './readiness.js'
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from '@jest/globals'
 import { clusterUsers, natsAuthorization, natsUrlOf } from './nats-users.js'
 
-const OPERATIONS = join(import.meta.dirname, '../../../docs/operations.md')
+const OPERATIONS = join(import.meta.dirname, '../../../../docs/operations.md')
 
 it('the authorization in docs/operations.md equals that of the bus servers of the launcher and the tests', () => {
   const users = clusterUsers('default', { master: '<password of masters>', node: '<password of media nodes>' })

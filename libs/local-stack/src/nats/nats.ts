@@ -1,13 +1,13 @@
 import { accessSync, chownSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import type { Account } from './account/account.js'
-import { makeOwnedFolder } from './account/owned-folder.js'
-import { executableFor } from './account/executable.js'
+import type { Account } from '../account/account.js'
+import { makeOwnedFolder } from '../account/owned-folder.js'
+import { executableFor } from '../account/executable.js'
 import { type ClusterUsers, natsAuthorization, withHashedPasswords } from './nats-users.js'
-import { freePorts } from './ports.js'
-import { ManagedProcess, type OutputLine } from './processes/managed-process.js'
-import { printsLine } from './processes/readiness.js'
+import { freePorts } from '../ports.js'
+import { ManagedProcess, type OutputLine } from '../processes/managed-process.js'
+import { printsLine } from '../processes/readiness.js'
 
 /** Folders of servers on Debian and macOS; the PATH of an unprivileged user may lack them. */
 const SERVER_FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/usr/local/bin', '/usr/bin', '/opt/homebrew/bin']

@@ -1,5 +1,5 @@
 import { budgetMs, calmStopwatch } from './time-budget.js'
-import { type Found, poll } from './processes/poll.js'
+import { type Found, poll } from '../processes/poll.js'
 
 const SHORTEST_PAUSE_MS = 25
 const LONGEST_PAUSE_MS = 100
