@@ -15,7 +15,6 @@ const compiled = (file) => import(join(ROOT, file))
 const { createTestDatabase, freePorts, launchBrowser, natsUrlOf, newClusterUsers, ServiceApi, startNats, until } =
   await compiled('libs/testing/dist/index.js')
 const { Tab } = await compiled('apps/playground/dist/fixtures/tab.js')
-const { useSmallCamera } = await compiled('apps/playground/dist/fixtures/small-camera.js')
 const USER = 10_001
 const READY_MS = 120_000
 const SECRET = 'try-the-images'
@@ -137,9 +136,8 @@ async function loadLanguage(api) {
 
 /** Two participants see each other; the session is recorded, and the file downloaded. */
 async function call({ api, page }, { seconds, work }) {
-  const browser = await launchBrowser({ isCaptureFull: true })
+  const browser = await launchBrowser()
   try {
-    await useSmallCamera(browser.context)
     const [ada, grace] = [
       await Tab.join(browser.context, page, 'try', 'Ada'),
       await Tab.join(browser.context, page, 'try', 'Grace'),
