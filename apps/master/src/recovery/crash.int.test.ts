@@ -70,7 +70,7 @@ describe('a media node', () => {
     await healthIs(200)
   })
 
-  it('B1: does not crash when it is frozen for less than the silent window', async () => {
+  it('does not crash when it is frozen for less than the silent window', async () => {
     const { pid } = nodeOf('north')
     process.kill(pid, 'SIGSTOP')
     // No condition to wait for: with the age of the last heartbeat it is silent for up to 1.7 s.
@@ -84,7 +84,7 @@ describe('a media node', () => {
     expect(await health()).toEqual([200, 200])
   })
 
-  it('A1: is reported as crashed once when it is killed, gets no session, and recovers when it is restarted', async () => {
+  it('is reported as crashed once when it is killed, gets no session, and recovers when it is restarted', async () => {
     const south = nodeOf('south')
     south.kill('SIGKILL')
     const at = Date.now()
@@ -124,7 +124,7 @@ describe('a media node', () => {
     await stack.api.deleteSession(next)
   })
 
-  it('B2: crashes and recovers without its former sessions when it is frozen for longer', async () => {
+  it('crashes and recovers without its former sessions when it is frozen for longer', async () => {
     const { pid } = nodeOf('north')
     const { id } = await stack.api.createSession({ mediaNode: { id: 'north' } })
     const alice = await stack.join(id)

@@ -47,7 +47,7 @@ const examinedByBoth = (id: string, before = 0): Promise<unknown> =>
 
 describe('a media node', () => {
   it('is lost at the end of its process, once over both masters, without a wait for the silent window', () =>
-    rig.run('FD1', async ({ exempt, figure, mark, since }) => {
+    rig.run('ended process', async ({ exempt, figure, mark, since }) => {
       const before = await lost()
       const { node, id } = await addNode()
       exempt(node)
@@ -62,7 +62,7 @@ describe('a media node', () => {
     }))
 
   it('is not lost when its connection to the bus is cut and its process lives', () =>
-    rig.run('FD2', async () => {
+    rig.run('cut connection', async () => {
       const before = await lost()
       const { id, wire } = await addNode()
       rig.wire(wire, 'nats').mode = 'reset'
@@ -73,7 +73,7 @@ describe('a media node', () => {
     }))
 
   it('is lost after the silent window when its connection to the bus stays cut', () =>
-    rig.run('FD3', async () => {
+    rig.run('connection that stays cut', async () => {
       const before = await lost()
       const { id, wire } = await addNode()
       rig.wire(wire, 'nats').mode = 'reset'
@@ -89,7 +89,7 @@ describe('a media node', () => {
     }))
 
   it('is not lost when its process is frozen for a second, with or without its connection', () =>
-    rig.run('FD4', async ({ exempt }) => {
+    rig.run('short freeze', async ({ exempt }) => {
       const before = await lost()
       const { node, id, wire } = await addNode()
       exempt(node)
@@ -110,7 +110,7 @@ describe('a media node', () => {
     }))
 
   it('is not lost when the bus server ends in order or is killed, and starts again', () =>
-    rig.run('FD5', async () => {
+    rig.run('restarted bus server', async () => {
       const { id } = await addNode()
       const before = await lost()
       const known = eventsOf(id).length

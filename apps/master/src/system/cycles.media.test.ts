@@ -59,7 +59,7 @@ const gauge = async (opsUrl: string, name: string): Promise<number> => {
 const MIB = 1024 * 1024
 
 describe('200 cycles of create, join, publish, leave', () => {
-  it('G13: leak no rooms, transports, ports, sockets, rows or memory', async () => {
+  it('leak no rooms, transports, ports, sockets, rows or memory', async () => {
     const [master, node] = [stack.masters[0], stack.nodes[0]]
     if (!master || !node) throw new Error('the stack has no master or no node')
     const all = (): ProcessHoldings[] => {

@@ -37,7 +37,7 @@ const isDraining = async (): Promise<boolean> => {
 }
 
 describe('a busy media node that gets SIGTERM', () => {
-  it('A14: keeps its sessions, accepts no others, and exits with the end of the last one', async () => {
+  it('keeps its sessions, accepts no others, and exits with the end of the last one', async () => {
     const met = await meetingOnOne()
     const node = await nodeOf(stack, met.id)
     node.kill('SIGTERM')
@@ -62,7 +62,7 @@ describe('a busy media node that gets SIGTERM', () => {
     )
   })
 
-  it('A15: exits at once after a second SIGTERM, and its sessions move to another node', async () => {
+  it('exits at once after a second SIGTERM, and its sessions move to another node', async () => {
     const met = await meetingOnOne()
     const node = await nodeOf(stack, met.id)
     node.kill('SIGTERM')

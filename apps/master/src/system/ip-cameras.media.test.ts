@@ -110,7 +110,7 @@ describe('a camera whose media node', () => {
     expect((await stack.api.getSession(sessionId)).mediaNodeId).toBe('media_two')
   })
 
-  it('A14, A15: drains is read until the node exits, and then by another node', async () => {
+  it('drains is read until the node exits, and then by another node', async () => {
     await startAllNodes(stack)
     const node: AppProcess = await nodeOf(stack, sessionId)
     const readers = readersOf(node.pid)
@@ -129,7 +129,7 @@ describe('a camera whose media node', () => {
 })
 
 describe('a camera that', () => {
-  it('I10: was switched off is back soon after its return, also with other codecs', async () => {
+  it('was switched off is back soon after its return, also with other codecs', async () => {
     await camera.stop()
     await becomes(stack, sessionId, view, 'reconnecting')
     await viewer.peer.waitFor('cameraStatusChanged', ({ status }) => status === 'reconnecting')
@@ -140,7 +140,7 @@ describe('a camera that', () => {
     await becomes(stack, sessionId, view, 'playing')
   })
 
-  it('I10: hung is back soon after its return', async () => {
+  it('hung is back soon after its return', async () => {
     camera.server.fault = 'hangs'
     await becomes(stack, sessionId, view, 'reconnecting')
     camera.server.fault = undefined

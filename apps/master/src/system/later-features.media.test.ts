@@ -29,7 +29,7 @@ const RECORDING_ROUTES = [
 ] as const
 
 describe('recordings with the module disabled', () => {
-  it.each(RECORDING_ROUTES)('D15: %s %s answers 501 before other errors', async (method, path) => {
+  it.each(RECORDING_ROUTES)('%s %s answers 501 before other errors', async (method, path) => {
     const answer = await stack.rest(method, path, method === 'POST' ? { name: 5 } : undefined)
     expect(answer).toMatchObject({
       status: 501,
@@ -39,7 +39,7 @@ describe('recordings with the module disabled', () => {
 })
 
 describe('recordings with the module enabled', () => {
-  it('E16, E21: are an empty list, and 404 for each id', async () => {
+  it('are an empty list, and 404 for each id', async () => {
     expect(await on.request('GET', '/recordings')).toMatchObject({ status: 200, body: { count: 0, items: [] } })
     for (const [method, path] of RECORDING_ROUTES.filter(([, each]) => each.endsWith('/busy'))) {
       expect(await on.request(method, path)).toMatchObject({
@@ -139,13 +139,10 @@ describe('recordings with the module enabled', () => {
       NO_LAYOUT,
     ],
   ]
-  it.each(CASES)(
-    'D1, D9, D10, D12, D13, D14: answer a start with %s by its first error',
-    async (_, body, status, text) => {
-      const answer = await on.request('POST', '/recordings/start', body)
-      expect(answer).toMatchObject({ status, body: { status, message: expect.stringContaining(text) } })
-    },
-  )
+  it.each(CASES)('answer a start with %s by its first error', async (_, body, status, text) => {
+    const answer = await on.request('POST', '/recordings/start', body)
+    expect(answer).toMatchObject({ status, body: { status, message: expect.stringContaining(text) } })
+  })
 
   it('use the node of the session, given as an object or a string', async () => {
     for (const mediaNode of [{ id: nodeId }, nodeId]) {

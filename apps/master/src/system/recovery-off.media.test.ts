@@ -18,7 +18,7 @@ afterAll(async () => {
   await sink.close()
 })
 
-it('A2: without recovery a killed node ends its sessions and their recordings, with events in the order of the contract', async () => {
+it('without recovery a killed node ends its sessions and their recordings, with events in the order of the contract', async () => {
   const recordings = new Recordings(stack, sink)
   const met = await meet(stack)
   const other = await meet(stack)
@@ -60,7 +60,7 @@ it('A2: without recovery a killed node ends its sessions and their recordings, w
   await closeAll([met, other])
 })
 
-it('A3: without recovery a killed worker ends its sessions with mediaServerDisconnect', async () => {
+it('without recovery a killed worker ends its sessions with mediaServerDisconnect', async () => {
   const met = await until('a node accepts a session', () => meet(stack), 30_000)
   const node = await nodeOf(stack, met.id)
   const crashes = sink.accepted.filter(({ event }) => event.event === 'nodeCrashed').length

@@ -127,7 +127,7 @@ describe('rejoin', () => {
 })
 
 describe('a master that is killed', () => {
-  it('A8: loses no packet of flowing media; sockets resume at the other master, and no signal is lost or duplicated', async () => {
+  it('loses no packet of flowing media; sockets resume at the other master, and no signal is lost or duplicated', async () => {
     const met = await meeting()
     const { alice, bob } = pairOf(met)
     const before = await shownMedia(stack, met.id)
@@ -158,7 +158,7 @@ describe('a master that is killed', () => {
 })
 
 describe('many clients of a lost node', () => {
-  it('B16: rejoin spread over time, each once, while other requests are served', async () => {
+  it('rejoin spread over time, each once, while other requests are served', async () => {
     const PER_SESSION = 10
     const sessions = await Promise.all(
       Array.from({ length: 6 }, () => stack.api.createSession({ mediaNode: { id: 'media_one' } })),

@@ -36,7 +36,7 @@ const ask = (agent: Agent): Promise<Outcome> =>
   })
 
 describe('SIGTERM', () => {
-  it('A16: interrupts no request: each is answered completely, with Connection: close', async () => {
+  it('interrupts no request: each is answered completely, with Connection: close', async () => {
     stack = await startStack({ nodes: 0, masterEnv: { SERVICE_SHUTDOWN_DELAY: '2' } })
     const [master] = stack.masters
     const outcomes: Outcome[] = []
@@ -83,7 +83,7 @@ describe('SIGTERM', () => {
     await node.stop()
   }, 60_000)
 
-  it('A16: makes the master unready for the configured delay, during which it answers', async () => {
+  it('makes the master unready for the configured delay, during which it answers', async () => {
     stack = await startStack({ nodes: 0, masterEnv: { SERVICE_SHUTDOWN_DELAY: '3' } })
     const [master] = stack.masters
     const isReady = async (): Promise<boolean> => (await fetch(`${master?.opsUrl}/readyz`)).status === 200
@@ -111,7 +111,7 @@ describe('SIGTERM', () => {
     ])
   }, 60_000)
 
-  it('A16: does not wait for connections without a request, as load balancers open them', async () => {
+  it('does not wait for connections without a request, as load balancers open them', async () => {
     stack = await startStack({ nodes: 0 })
     const [master] = stack.masters
     const { hostname, port } = new URL(stack.masterUrl)

@@ -72,7 +72,7 @@ describeSpeech('speech to text with real media nodes and a real model', () => {
   }
 
   it(
-    'J1, J2, J3, J5: loads and unloads models of two languages on two nodes, with the statuses of the contract',
+    'loads and unloads models of two languages on two nodes, with the statuses of the contract',
     async () => {
       expect(await statusOf('load', 'xx-XX', ONE)).toBe(404)
       expect(await statusOf('unload', 'xx-XX', ONE)).toBe(404)
@@ -83,7 +83,7 @@ describeSpeech('speech to text with real media nodes and a real model', () => {
       expect(await statusOf('load', 'en-GB', ONE)).toBe(200)
       expect(await statusOf('load', 'en-GB', TWO)).toBe(200)
       expect(await modelsOf(TWO)).toMatchObject([{ lang: 'en-GB', status: 'loaded' }])
-      // J5: no slot is free, and nothing is unloaded for another model.
+      // No slot is free, and nothing is unloaded for another model.
       const refused = await send('load', 'en-AU', ONE)
       expect(refused).toMatchObject({ status: 503, body: { message: expect.stringContaining('slots') } })
       expect(refused.headers.get('retry-after')).not.toBeNull()
@@ -166,7 +166,7 @@ describeSpeech('speech to text with real media nodes and a real model', () => {
   )
 
   it(
-    'J10: continues on another node after kill -9 of the node, whose models leave its view',
+    'continues on another node after kill -9 of the node, whose models leave its view',
     async () => {
       const { alice, bob } = await meeting(ONE)
       await subscribeToSpeech(bob, alice.connectionId)

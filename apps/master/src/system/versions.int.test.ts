@@ -19,7 +19,7 @@ afterAll(async () => {
   await stack.stop()
 })
 
-describe('K15: a master', () => {
+describe('a master', () => {
   /** The properties that all versions have. */
   const least = {
     ...{ ip: '127.0.0.9', status: 'running', cpuLoad: 1, memoryBytes: 1 },
@@ -73,7 +73,7 @@ describe('K15: a master', () => {
   })
 })
 
-it('K15: a media node executes commands of a newer master', async () => {
+it('a media node executes commands of a newer master', async () => {
   const command = (name: 'inventory' | 'drain' | 'undrain', call: object): Promise<unknown> =>
     bus.request(SUBJECT.nodeCommand('real', name), ANY, { ...call, ...UNKNOWN })
   expect(await command('inventory', {})).toMatchObject({ rooms: expect.any(Array) as unknown })

@@ -16,7 +16,7 @@ const FIRST_HOST = { master: 11, node: 21 } as const
 
 /** The tools of a test case. */
 export interface CaseTools {
-  /** Writes a figure to the console: `A9 recovered: 2.1 s`. */
+  /** Writes a figure to the console: `frozen bus, recovered in ms: 2100`. */
   figure(what: string, value: string | number): void
   /** The time since the last `mark`, or since the start of the case, ms. */
   since(): number
@@ -33,7 +33,7 @@ export interface CaseTools {
  *     beforeAll(async () => { rig = await FaultRig.open({ nodes: 2, ownPostgres: true }) })
  *     afterAll(() => rig.close())
  *
- *     it('recovers after the bus was frozen', () => rig.run('B5', async ({ figure, mark, since }) => {
+ *     it('recovers after the bus was frozen', () => rig.run('frozen bus', async ({ figure, mark, since }) => {
  *       freeze(rig.stack.nats)
  *       await rig.becomes('not ready', rig.master(), '/readyz', 503)
  *       mark()
@@ -115,12 +115,12 @@ export class FaultRig {
     }
   }
 
-  /** Runs a case while it polls liveness (K2), then checks the invariants: no secret in a log (F9), no leak. */
-  async run(id: string, work: (tools: CaseTools) => Promise<void>): Promise<void> {
+  /** Runs a case while it polls liveness, then checks the invariants: no secret in a log, no leak. Figures show the name. */
+  async run(name: string, work: (tools: CaseTools) => Promise<void>): Promise<void> {
     const watch = new HealthWatch(() => this.#processes())
     let from = performance.now()
     const tools: CaseTools = {
-      figure: (what, value) => process.stderr.write(`  ${id} ${what}: ${value}\n`),
+      figure: (what, value) => process.stderr.write(`  ${name}, ${what}: ${value}\n`),
       since: () => Math.round(performance.now() - from),
       mark: () => void (from = performance.now()),
       exempt: (process) => watch.exempt(process),
@@ -131,7 +131,7 @@ export class FaultRig {
     } finally {
       await watch.stop()
     }
-    if (watch.failures.length > 0) throw new Error(`${id}: liveness probes failed: ${watch.failures.join(', ')}`)
+    if (watch.failures.length > 0) throw new Error(`${name}: liveness probes failed: ${watch.failures.join(', ')}`)
     await this.check()
   }
 

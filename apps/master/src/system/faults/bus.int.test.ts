@@ -57,7 +57,7 @@ async function expectUnaffected({ id, alice, bob }: Pair): Promise<void> {
 
 describe('the bus', () => {
   it('counts invalid messages, and all work goes on', () =>
-    rig.run('A19', async ({ figure }) => {
+    rig.run('invalid messages', async ({ figure }) => {
       const two = await pair()
       const { uniqueSessionId, nodeId } = await place(two.id)
       const problems = (): Promise<number>[] =>
@@ -87,7 +87,7 @@ describe('the bus', () => {
     }))
 
   it('that accepts no large messages refuses them to their senders, and nothing else is affected', () =>
-    rig.run('C11', async ({ figure }) => {
+    rig.run('large messages', async ({ figure }) => {
       const two = await pair()
       const large = 'x'.repeat(20_000)
       const { status } = await rig.stack.rest('POST', '/signal', { session: two.id, data: large })
@@ -101,7 +101,7 @@ describe('the bus', () => {
     }))
 
   it('is detected as frozen by pings; requests for nodes are refused until it thaws', () =>
-    rig.run('B5', async ({ figure, mark, since }) => {
+    rig.run('frozen bus', async ({ figure, mark, since }) => {
       const two = await pair()
       freeze(rig.stack.nats)
       try {
@@ -125,7 +125,7 @@ describe('the bus', () => {
     }))
 
   it('can be lost repeatedly: handlers are not duplicated, and no node counts as lost', () =>
-    rig.run('A10', async ({ figure, mark, since }) => {
+    rig.run('repeated losses', async ({ figure, mark, since }) => {
       const two = await pair()
       const healed: number[] = []
       for (let round = 0; round < 3; round++) {
@@ -176,7 +176,7 @@ describe('the bus', () => {
     }))
 
   it('disconnects a slow master, which reconnects and sends its clients a snapshot', () =>
-    rig.run('C12', async ({ figure, mark, since, exempt }) => {
+    rig.run('slow master', async ({ figure, mark, since, exempt }) => {
       const two = await pair()
       // Only the second master receives messages about this session: the first one must not become slow, too.
       const { id: flooded } = await rig.stack.api.createSession()

@@ -29,7 +29,7 @@ afterAll(async () => {
 
 const at = (nth: number): ServiceApi => masters[nth % masters.length] ?? stack.api
 
-describe('C17: with the clock of one of two masters ten seconds ahead', () => {
+describe('with the clock of one of two masters ten seconds ahead', () => {
   it('the event timestamps of a session never decrease, at any master', async () => {
     const ids: string[] = []
     for (let round = 0; round < ROUNDS; round++) {

@@ -34,7 +34,7 @@ const rows = async (where = ''): Promise<number> => {
 
 describe('a restart of all processes after kill -9', () => {
   it('evicts participants that do not resume, ends their sessions, and keeps unused sessions', () =>
-    rig.run('A12', async ({ figure, mark, since, exempt }) => {
+    rig.run('cold start', async ({ figure, mark, since, exempt }) => {
       const { stack } = rig
       const waiting = await stack.api.createSession({ customSessionId: 'waiting' })
       const lived = await Promise.all([0, 1, 2].map(() => stack.api.createSession()))
@@ -63,7 +63,7 @@ const roomsOf = async ({ opsUrl }: AppProcess): Promise<number> => {
 
 describe('starting masters', () => {
   it(`migrate an empty database once when three start at the same time, ${STARTS} times`, () =>
-    rig.run('C8', async ({ figure, mark, since }) => {
+    rig.run('migrating masters', async ({ figure, mark, since }) => {
       const times: number[] = []
       for (let round = 0; round < STARTS; round++) {
         const { url, query } = await rig.postgres.emptyDatabase(`empty_${round}`)
@@ -80,7 +80,7 @@ describe('starting masters', () => {
     }))
 
   it('refuse to serve with an error on a newer schema', () =>
-    rig.run('C9', async ({ figure, mark, since }) => {
+    rig.run('newer schema', async ({ figure, mark, since }) => {
       const { postgres } = rig.stack
       await postgres.query(`INSERT INTO migrations ("timestamp", name) VALUES (9999999999999, 'Tomorrow9999999999999')`)
       try {
@@ -98,7 +98,7 @@ describe('starting masters', () => {
 
 describe('a master on a schema that a later version migrated', () => {
   it('serves if the schema is compatible with it, so that a release can be rolled back', () =>
-    rig.run('C9', async () => {
+    rig.run('compatible schema', async () => {
       const { postgres } = rig.stack
       await postgres.query(`ALTER TABLE session ADD COLUMN of_tomorrow text NOT NULL DEFAULT 'x'`)
       await postgres.query(`INSERT INTO migrations ("timestamp", name) VALUES (9999999999999, 'Tomorrow9999999999999')`)
@@ -124,7 +124,7 @@ describe('a master on a schema that a later version migrated', () => {
 
 describe('the command migrate', () => {
   it('migrates an empty database once when three run at the same time, while a master waits for them', () =>
-    rig.run('C8', async () => {
+    rig.run('migrate commands', async () => {
       const { url, query } = await rig.postgres.emptyDatabase('by_command')
       const master = await startMasterOn(url, 'waiting', { SERVICE_MIGRATE_AT_START: 'false' })
       await until('the master waits', () => master.lastLines.some((line) => line.includes('waiting for the command')))

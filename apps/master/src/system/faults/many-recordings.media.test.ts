@@ -20,7 +20,7 @@ afterAll(() => cluster.close())
 
 describe('many recordings', () => {
   it('at the same time get a slot or are refused, and succeed later', () =>
-    rig.run('D16', async () => {
+    rig.run('many starts', async () => {
       const sessions: string[] = []
       for (let nth = 0; nth < 20; nth++) {
         const { id } = await rig.stack.api.createSession({ mediaNode: { id: 'media_one' } })

@@ -107,7 +107,7 @@ beforeEach(() => {
 
 describe('while media flows', () => {
   it('the only master dies and returns: media continues, sockets resume, and queued events are delivered', () =>
-    rig.run('A7', async ({ figure, mark, since, exempt }) => {
+    rig.run('only master dead', async ({ figure, mark, since, exempt }) => {
       let isAway = true
       sink.behaviour = () => (isAway ? { status: 503 } : undefined)
       const session = await watchedSession()
@@ -131,7 +131,7 @@ describe('while media flows', () => {
     }))
 
   it('the bus is dead: media continues, reads work, requests for nodes are refused, and no node counts as crashed', () =>
-    rig.run('A9', async ({ figure, mark, since }) => {
+    rig.run('bus dead', async ({ figure, mark, since }) => {
       const session = await watchedSession()
       rig.stack.nats.kill()
       await rig.becomes('not ready', rig.master(), '/readyz', 503)
@@ -158,7 +158,7 @@ describe('while media flows', () => {
     }))
 
   it('Postgres is dead: media continues, and reports of nodes are processed later', () =>
-    rig.run('A11', async ({ figure, mark, since }) => {
+    rig.run('Postgres dead', async ({ figure, mark, since }) => {
       const [kept, doomed] = [await watchedSession({ node: nodeOf(0) }), await watchedSession({ node: nodeOf(1) })]
       await rig.postgres.crash()
       await rig.becomes('not ready', rig.master(), '/readyz', 503)
@@ -195,7 +195,7 @@ describe('while media flows', () => {
     }))
 
   it('a master is blocked for long: its participants stay, and no node counts as crashed', () =>
-    rig.run('B13', async ({ figure, exempt }) => {
+    rig.run('blocked master', async ({ figure, exempt }) => {
       const second = await rig.stack.addMaster(inspectable(inspector))
       exempt(second)
       const session = await watchedSession({ watcherAt: 1 })
@@ -216,7 +216,7 @@ describe('while media flows', () => {
     }))
 
   it('a node loses the bus: its clients keep their media for a while, and it drops rooms that have moved', () =>
-    rig.run('B8', async ({ figure, mark, since }) => {
+    rig.run('node without bus', async ({ figure, mark, since }) => {
       const session = await watchedSession({ node: nodeOf(0) })
       const wire = rig.wire('node1', 'nats')
       wire.mode = 'hang'

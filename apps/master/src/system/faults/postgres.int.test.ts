@@ -84,7 +84,7 @@ const idsReported = (): Set<string> => {
 
 describe('Postgres', () => {
   it('frozen: every call ends in time with 503, the master stays alive, and the pool recovers', () =>
-    rig.run('B6', async ({ figure, mark, since }) => {
+    rig.run('frozen', async ({ figure, mark, since }) => {
       rig.postgres.freeze()
       let longest = 0
       try {
@@ -108,7 +108,7 @@ describe('Postgres', () => {
     }))
 
   it('read-only: writes are refused, reads work, and no restart is needed', () =>
-    rig.run('C4', async ({ figure, mark, since }) => {
+    rig.run('read-only', async ({ figure, mark, since }) => {
       await rig.postgres.setReadOnly(true)
       try {
         await until('a write is refused', async () => (await timed('POST', '/sessions', {})).status === 503)
@@ -123,7 +123,7 @@ describe('Postgres', () => {
     }))
 
   it('with the session table locked: calls are refused after the lock timeout', () =>
-    rig.run('C7', async ({ figure }) => {
+    rig.run('locked table', async ({ figure }) => {
       const release = await rig.postgres.lock('session')
       try {
         const calls = Array.from({ length: 4 }, () => [timed('GET', '/sessions'), ...writes()]).flat()
@@ -135,7 +135,7 @@ describe('Postgres', () => {
     }))
 
   it('with backends terminated under load: each answer says correctly whether the call took effect', () =>
-    rig.run('C6', async ({ figure }) => {
+    rig.run('terminated backends', async ({ figure }) => {
       const answered = new Map<string, number>()
       const load = { isOver: false }
       const callers = Array.from({ length: 6 }, async (_, caller) => {
@@ -171,7 +171,7 @@ describe('Postgres', () => {
     }))
 
   it('out of connections: calls are refused until there are free ones', () =>
-    rig.run('C6b', async ({ figure, mark, since }) => {
+    rig.run('no connections', async ({ figure, mark, since }) => {
       const release = await rig.postgres.exhaust(MASTER)
       try {
         figure('longest refusal in ms', expectRefused(await Promise.all([...reads(), ...writes()])))
@@ -184,7 +184,7 @@ describe('Postgres', () => {
     }))
 
   it('dead: calls are refused at once until it returns', () =>
-    rig.run('A11 without media', async ({ figure, mark, since }) => {
+    rig.run('dead', async ({ figure, mark, since }) => {
       await rig.postgres.crash()
       figure('longest refusal in ms', expectRefused(await Promise.all([...reads(), ...writes()])))
       await rig.becomes('not ready', rig.master(), '/readyz', 503)

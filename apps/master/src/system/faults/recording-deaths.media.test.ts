@@ -33,7 +33,7 @@ async function expectReady(id: string, seconds: number): Promise<number> {
   return ready.duration
 }
 
-/** D22: neither in command lines nor in the environment of recorders; the rig checks the logs. */
+/** Tokens are neither in command lines nor in the environment of recorders; the rig checks the logs. */
 function expectNoSecret(programs: readonly number[]): void {
   const tokens = cluster.present.map(({ alice }) => new URL(alice.url).searchParams.get('token'))
   const processes = [...rig.stack.masters, ...rig.stack.nodes].map(({ pid }) => pid)
@@ -49,7 +49,7 @@ function expectNoSecret(programs: readonly number[]): void {
 
 describe('kill -9 during recordings', () => {
   it('of the recorders: new ones start, the sessions are not affected, and the parts become one file', () =>
-    rig.run('A5', async ({ figure, mark, since }) => {
+    rig.run('dead recorders', async ({ figure, mark, since }) => {
       const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
       await recordings.lasts(2.5)
       const programs = recordersOf(node('media_one'))
@@ -70,7 +70,7 @@ describe('kill -9 during recordings', () => {
     }))
 
   it('of the process of a media node: its programs end as well, and its part is uploaded', () =>
-    rig.run('A6', async ({ figure, mark, since, exempt }) => {
+    rig.run('dead node', async ({ figure, mark, since, exempt }) => {
       const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
       await recordings.lasts(2.5)
       const victim = node('media_one')
@@ -98,7 +98,7 @@ describe('kill -9 during recordings', () => {
     }))
 
   it('of a mediasoup worker: the recording continues with another worker', () =>
-    rig.run('A3', async ({ figure, mark, since }) => {
+    rig.run('dead worker', async ({ figure, mark, since }) => {
       const { id, alice } = await recorded(INDIVIDUAL)
       await recordings.lasts(1.5)
       mark()
@@ -117,7 +117,7 @@ describe('kill -9 during recordings', () => {
     }))
 
   it('of the master that started a recording: it continues, and another master stops and finishes it', () =>
-    rig.run('D18', async ({ exempt }) => {
+    rig.run('dead master', async ({ exempt }) => {
       const { id, alice } = await recorded(INDIVIDUAL)
       const master = rig.master(0)
       exempt(master)
@@ -144,7 +144,7 @@ describe('kill -9 during recordings', () => {
 
 describe('a media node that shuts down', () => {
   it('waits for its recordings, and exits when they are uploaded', () =>
-    rig.run('D19', async ({ exempt }) => {
+    rig.run('shutdown', async ({ exempt }) => {
       const { id, alice } = await recorded(INDIVIDUAL)
       const leaving = node('media_one')
       exempt(leaving)
@@ -165,7 +165,7 @@ describe('a media node that shuts down', () => {
     }))
 
   it('ends its part in order at a second SIGTERM, and another node continues', () =>
-    rig.run('A15', async ({ figure, mark, since, exempt }) => {
+    rig.run('second SIGTERM', async ({ figure, mark, since, exempt }) => {
       const { id } = await recorded(INDIVIDUAL)
       await recordings.lasts(1.5)
       const leaving = node('media_one')
@@ -193,7 +193,7 @@ describe('a media node that shuts down', () => {
 
 describe('a recorder that hangs', () => {
   it('is killed and replaced, and the parts of both become one file', () =>
-    rig.run('A5', async ({ figure, mark, since }) => {
+    rig.run('hanging recorder', async ({ figure, mark, since }) => {
       const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
       await recordings.lasts(2.5)
       const programs = recordersOf(node('media_one'))
@@ -218,7 +218,7 @@ describe('a recorder that hangs', () => {
     }))
 
   it('ends with a stop of the recording, which keeps the recorded media', () =>
-    rig.run('A5', async ({ figure, mark, since }) => {
+    rig.run('stop of a hanging recorder', async ({ figure, mark, since }) => {
       const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED)]
       await recordings.lasts(2.5)
       const programs = recordersOf(node('media_one'))
@@ -235,7 +235,7 @@ describe('a recorder that hangs', () => {
 
 describe('a restart of all processes after kill -9', () => {
   it('finishes all recordings, with their events', () =>
-    rig.run('A12', async ({ figure, mark, since, exempt }) => {
+    rig.run('cold start', async ({ figure, mark, since, exempt }) => {
       const both = [await recorded(INDIVIDUAL, 'media_one', true), await recorded(COMPOSED, 'media_two')]
       await recordings.lasts(2.5)
       const startAll = await rig.killAll(exempt)

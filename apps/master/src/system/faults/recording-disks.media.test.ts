@@ -63,7 +63,7 @@ const expectNothingLeft = (): Promise<void> =>
 const refused = (message: RegExp) => ({ status: 503, body: { message: expect.stringMatching(message) } })
 
 withDisks('the disk of a media node', () => {
-  it('C1 C2: that becomes full ends its recordings and keeps their media; sessions and other nodes are not affected', async () => {
+  it('that becomes full ends its recordings and keeps their media; sessions and other nodes are not affected', async () => {
     const both = [await recorded('small', INDIVIDUAL), await recorded('small', COMPOSED)]
     const other = await recorded('large', INDIVIDUAL)
     await recordings.lasts(2)
@@ -92,7 +92,7 @@ withDisks('the disk of a media node', () => {
     await expectNothingLeft()
   })
 
-  it('C15: without inodes refuses new recordings; running ones and those of other nodes continue', async () => {
+  it('without inodes refuses new recordings; running ones and those of other nodes continue', async () => {
     const running = await recorded('small', COMPOSED)
     nodeDisk?.takeFiles()
     const { id } = await session('small')
@@ -111,7 +111,7 @@ withDisks('the disk of a media node', () => {
     await expectNothingLeft()
   })
 
-  it('C3 C21: that is read-only has no slots and refuses recordings until it is writable; another node records', async () => {
+  it('that is read-only has no slots and refuses recordings until it is writable; another node records', async () => {
     const { id } = await session('small')
     if (nodeDisk) nodeDisk.isReadOnly = true
     expect(await recordings.start(id, INDIVIDUAL)).toMatchObject(refused(/^the media node cannot write recordings/))
@@ -133,7 +133,7 @@ withDisks('the disk of a media node', () => {
 })
 
 withDisks('the disk of the masters', () => {
-  it('C1: that is full delays a recording and loses nothing of it', async () => {
+  it('that is full delays a recording and loses nothing of it', async () => {
     const { id } = await recorded('small', INDIVIDUAL)
     await recordings.lasts(1.5)
     masterDisk?.fill()
@@ -150,7 +150,7 @@ withDisks('the disk of the masters', () => {
     await expectNothingLeft()
   })
 
-  it('C3: that is read-only refuses the start, without an event of a start', async () => {
+  it('that is read-only refuses the start, without an event of a start', async () => {
     const { id } = await session('small')
     if (masterDisk) masterDisk.isReadOnly = true
     const answer = await recordings.start(id, INDIVIDUAL)
@@ -160,7 +160,7 @@ withDisks('the disk of the masters', () => {
     if (masterDisk) masterDisk.isReadOnly = false
     expect((await recordings.start(id, INDIVIDUAL)).status).toBe(200)
     await recordings.stop(id)
-    // C19: the file is removed.
+    // An operator removes the file.
     const ready = await recordings.becomes(id, 'ready')
     await rm(join(masterDisk?.path ?? '', id, `${id}.zip`))
     const gone = await recordings.fetch(ready)

@@ -19,8 +19,8 @@ beforeAll(async () => {
 afterEach(() => cluster.clear())
 afterAll(() => cluster.close())
 
-it('B2: a recording of a frozen node fails, and is recovered with its media when the node returns', () =>
-  rig.run('B2', async ({ figure, exempt, mark, since }) => {
+it('a recording of a frozen node fails, and is recovered with its media when the node returns', () =>
+  rig.run('frozen node', async ({ figure, exempt, mark, since }) => {
     const both = [await cluster.recorded(INDIVIDUAL, 'media_one', true), await cluster.recorded(COMPOSED)]
     await recordings.lasts(2.5)
     const node = cluster.node('media_one')

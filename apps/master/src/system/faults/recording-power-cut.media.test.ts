@@ -27,8 +27,8 @@ async function partsTried(): Promise<number> {
   return Number(row?.count)
 }
 
-it('A12: a recording whose participants do not resume ends, and no part is started without media', () =>
-  rig.run('A12', async ({ figure, mark, since, exempt }) => {
+it('a recording whose participants do not resume ends, and no part is started without media', () =>
+  rig.run('power cut', async ({ figure, mark, since, exempt }) => {
     const both = [
       await cluster.recorded(INDIVIDUAL, 'media_one', true),
       await cluster.recorded(COMPOSED, 'media_two', true),

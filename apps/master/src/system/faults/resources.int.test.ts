@@ -27,7 +27,7 @@ async function moveTables(to: string, ...tables: string[]): Promise<void> {
 
 describe('exhausted resources', () => {
   withDisk('of the disk of Postgres: writes get 503 without partial effects, and reads work', () =>
-    rig.run('C10', async ({ figure }) => {
+    rig.run('full disk', async ({ figure }) => {
       const { postgres, api } = rig.stack
       const path = disk?.path ?? ''
       const { uid, gid } = statSync(postgres.server?.dataDir ?? '')
@@ -51,7 +51,7 @@ describe('exhausted resources', () => {
   )
 
   it('of file descriptors: existing sessions are not affected, and new connections work after some have closed', () =>
-    rig.run('C13', async ({ figure, mark, since }) => {
+    rig.run('no descriptors', async ({ figure, mark, since }) => {
       const { pid } = rig.master()
       const { id } = await rig.stack.api.createSession()
       const alice = await rig.stack.join(id)

@@ -33,7 +33,7 @@ async function pair() {
 
 describe('a client', () => {
   it('with a half-open socket is marked as lost without a notification, then evicted once', () =>
-    rig.run('B11', async ({ figure, mark, since }) => {
+    rig.run('half-open socket', async ({ figure, mark, since }) => {
       const { id, alice, bob, connectionId, evictAt } = await pair()
       mark()
       proxy.mode = 'hang'
@@ -57,7 +57,7 @@ describe('a client', () => {
     }))
 
   it('that reads too slowly is disconnected before it costs much memory, and others are not affected', () =>
-    rig.run('B15', async ({ figure }) => {
+    rig.run('slow reader', async ({ figure }) => {
       const { id, alice, bob, connectionId } = await pair()
       // Its pings arrive, but it receives nothing.
       proxy.mode = 'up'

@@ -83,7 +83,7 @@ const join = async (nth: 0 | 1, id: string) => {
   return { client, joined: client.join() }
 }
 
-it('B9: on a split bus neither side counts the other as dead, and only the larger side is ready', async () => {
+it('on a split bus neither side counts the other as dead, and only the larger side is ready', async () => {
   const [north = ''] = await everywhere(masters[0])
   const [, , south = ''] = await everywhere(masters[1])
   const [alice, bob] = [await join(0, north), await join(1, south)]
