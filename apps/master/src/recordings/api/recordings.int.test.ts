@@ -24,7 +24,7 @@ afterAll(() => testbed.close())
 afterEach(() => testbed.reset())
 
 describe('a recording', () => {
-  it('D24: goes from started to ready, with the views, notifications and events of the contract', async () => {
+  it('goes from started to ready, with the views, notifications and events of the contract', async () => {
     const { id, alice } = await testbed.createActiveSession()
     const answer = await testbed.start(id, { name: 'mine' })
     const common = { id, name: 'mine', object: 'recording', sessionId: id, mediaNode: 'fake_node' }
@@ -74,7 +74,7 @@ describe('a recording', () => {
     expect((await testbed.stack.api.getSession(id)).recording).toBe(false)
   })
 
-  it('D2: is created once when twenty starts are requested at once; the others get 409', async () => {
+  it('is created once when twenty starts are requested at once; the others get 409', async () => {
     const { id } = await testbed.createActiveSession()
     const answers = await Promise.all(Array.from({ length: 20 }, () => testbed.start(id)))
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array<number>(19).fill(409)])
@@ -83,7 +83,7 @@ describe('a recording', () => {
     await testbed.expectEvents(id, 'started -', 'stopped recordingStoppedByServer', 'ready recordingStoppedByServer')
   })
 
-  it('D3, D4, D5, D24: is starting until bytes are in its file, and can be neither stopped nor deleted until then', async () => {
+  it('is starting until bytes are in its file, and can be neither stopped nor deleted until then', async () => {
     const { id } = await testbed.createActiveSession()
     const { promise: started, resolve: finishStart } = Promise.withResolvers<void>()
     testbed.node.onStart = () => started
@@ -121,7 +121,7 @@ describe('a recording', () => {
     expect((body as { count: number }).count).toBe(ids.length)
   })
 
-  it('D16: gets 503 when the media node has no slot, and leaves an event but no recording', async () => {
+  it('gets 503 when the media node has no slot, and leaves an event but no recording', async () => {
     const { id } = await testbed.createActiveSession()
     testbed.node.onStart = () => {
       throw new ServiceError('NO_CAPACITY', 'no slot')
@@ -233,7 +233,7 @@ describe('a recording', () => {
 })
 
 describe('the list of recordings', () => {
-  it('D23: with 50 000 entries is answered in bounded memory, while other requests are answered', async () => {
+  it('with 50 000 entries is answered in bounded memory, while other requests are answered', async () => {
     await testbed.stack.postgres.query(`
       INSERT INTO recording (id, session_id, unique_session_id, status, created_at, properties, is_automatic,
                              size, duration, file, media_node_id)

@@ -35,7 +35,7 @@ describe('layoutAddress', () => {
     'https://layouts.example.org@evil.example/',
     'https://user:pw@layouts.example.org/',
     'http://10.0.0.7/',
-  ])('D11: %s is refused with an error that names customLayout', (customLayout) => {
+  ])('%s is refused with an error that names customLayout', (customLayout) => {
     const address = CustomLayout.parse(customLayout)
     expect(() => layoutAddress(address, HOSTS)).toThrow(
       expect.objectContaining({ code: 'INVALID', message: expect.stringContaining('customLayout:') }),
@@ -64,7 +64,7 @@ describe('layoutAddress', () => {
     'ftp://layouts.example.org/',
     '//layouts.example.org/grid',
     'grid?x=1',
-  ])('D10: %j is not a valid customLayout', (customLayout) => {
+  ])('%j is not a valid customLayout', (customLayout) => {
     expect(CustomLayout.safeParse(customLayout).success).toBe(false)
   })
 })

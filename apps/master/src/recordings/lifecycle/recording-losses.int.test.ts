@@ -143,7 +143,7 @@ describe('when a master is killed', () => {
     return found
   }
 
-  it('A8: during a recording, another master stops and finishes it', async () => {
+  it('during a recording, another master stops and finishes it', async () => {
     const node = await addNode('steady')
     const { id } = await recordedSession('steady')
     master(A).kill('SIGKILL')

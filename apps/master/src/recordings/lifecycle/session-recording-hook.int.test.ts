@@ -134,7 +134,7 @@ describe('a session without clients', () => {
 })
 
 describe('the end of a session', () => {
-  it('D7: by a deletion stops its recording, with the event after those of its participants and before its own', async () => {
+  it('by a deletion stops its recording, with the event after those of its participants and before its own', async () => {
     const { id } = await testbed.createActiveSession()
     await testbed.start(id)
     await testbed.stack.api.deleteSession(id)
@@ -150,7 +150,7 @@ describe('the end of a session', () => {
     ])
   })
 
-  it('D8: is delayed while participants may return to the recording, and comes with its automatic stop', async () => {
+  it('is delayed while participants may return to the recording, and comes with its automatic stop', async () => {
     const { id, alice } = await testbed.createActiveSession()
     await testbed.start(id)
     await testbed.expectEvents(id, 'started -')
@@ -200,7 +200,7 @@ describe('the end of a session', () => {
     await testbed.becomes(id, 'ready')
   })
 
-  it('D6: at the same moment as a stop ends the recording once', async () => {
+  it('at the same moment as a stop ends the recording once', async () => {
     for (let round = 0; round < 4; round++) {
       const { id, alice } = await testbed.createActiveSession()
       await testbed.start(id)
@@ -275,7 +275,7 @@ describe('an empty session that waits for its recording', () => {
   it.each([
     ['lost its media', 'media_node_id = NULL, media_node_boot_id = NULL'],
     ['has new media that was never recorded', 'media_epoch = media_epoch + 1'],
-  ])('A12: ends when it %s', async (_, change) => {
+  ])('ends when it %s', async (_, change) => {
     const { id, alice } = await testbed.createActiveSession()
     await testbed.start(id)
     const part = testbed.partOf(id)

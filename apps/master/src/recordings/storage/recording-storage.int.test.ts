@@ -33,7 +33,7 @@ async function record(): Promise<string> {
   return id
 }
 
-it('C18: while the storage fails a recording stays stopped, and masters keep its file until the storage has it', async () => {
+it('while the storage fails a recording stays stopped, and masters keep its file until the storage has it', async () => {
   s3.fault = (method) => (method === 'PUT' ? { status: 500 } : undefined)
   const id = await record()
   const local = (): Promise<string[]> => readdir(join(testbed.stack.recordingsFolder, id)).catch(() => [])

@@ -94,7 +94,7 @@ describe('recordings stored in S3', () => {
     ['fails', (method) => (method === 'PUT' ? { status: 500 } : undefined)],
     ['denies access', (method) => (method === 'PUT' ? { status: 403 } : undefined)],
     ['does not confirm an upload', (method) => (method === 'HEAD' ? { status: 404 } : undefined)],
-  ])('C18: stay in the local folder while the storage %s, and are uploaded when it works again', async (_, fault) => {
+  ])('stay in the local folder while the storage %s, and are uploaded when it works again', async (_, fault) => {
     s3.fault = fault
     const part = await deliver()
     await expect(store().assemble(recording, [part], never)).rejects.toMatchObject({ code: 'UNAVAILABLE' })

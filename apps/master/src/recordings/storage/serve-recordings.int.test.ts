@@ -75,7 +75,7 @@ describe('a finished recording', () => {
     ['bytes=99999-', VIDEO.subarray(99_999), 'bytes 99999-99999/100000'],
     ['bytes=-10', VIDEO.subarray(-10), 'bytes 99990-99999/100000'],
     ['bytes=50000-900000', VIDEO.subarray(50_000), 'bytes 50000-99999/100000'],
-  ])('F16: with Range %s is answered 206 with the range', async (range, bytes, contentRange) => {
+  ])('with Range %s is answered 206 with the range', async (range, bytes, contentRange) => {
     const answer = await fetchFile('room~1/take.mp4', { range })
     expect(answer.status).toBe(206)
     expect(answer.headers.get('content-range')).toBe(contentRange)
@@ -140,7 +140,7 @@ describe('a finished recording', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe(allowed)
   })
 
-  it('F16: needs credentials', async () => {
+  it('needs credentials', async () => {
     const answer = await fetch(`${stack.masterUrl}/service/recordings/room~1/take.mp4`)
     expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, expect.stringMatching(/^Basic/)])
   })
@@ -171,7 +171,7 @@ describe('any other path', () => {
     ['leads to delivered files', '.parts/room~1'],
     ['is absolute', '%2fetc/hostname.mp4'],
     ['is too long', `room~1/${'x'.repeat(250)}.mp4`],
-  ])('F16: that %s is answered 404', async (_, path) => {
+  ])('that %s is answered 404', async (_, path) => {
     const { status } = await rawRequest(stack.masterUrl, `GET /service/recordings/${path}`, [
       `authorization: ${basic()}`,
     ])
@@ -189,7 +189,7 @@ describe('any other path', () => {
 })
 
 describe('with public access', () => {
-  it('F16: finished recordings need no credentials, and all other paths do', async () => {
+  it('finished recordings need no credentials, and all other paths do', async () => {
     const env = { SERVICE_RECORDING: 'true', SERVICE_RECORDING_PATH: root, SERVICE_RECORDING_PUBLIC_ACCESS: 'true' }
     const publicStack = await startStack({ nodes: 0, masterEnv: env })
     try {
