@@ -108,7 +108,7 @@ const FIELDS = WITH_BODY.flatMap(({ name, route, shape }) =>
 
 describe(`${FIELDS.length} fields of ${WITH_BODY.length} bodies`, () => {
   it.each(FIELDS)(
-    'E13: $title: a value of another type is rejected by name',
+    '$title: a value of another type is rejected by name',
     async ({ name, route, shape, field, schema }) => {
       const answer = await send(route.method, pathOf(route), { ...minimal(shape), [field]: wrongValue(schema) })
       if (isCheckedLater(name, field)) return expect(answer.status).toBe(406)
@@ -129,7 +129,7 @@ describe(`${FIELDS.length} fields of ${WITH_BODY.length} bodies`, () => {
 })
 
 describe(`${WITH_BODY.length} bodies`, () => {
-  it.each(WITH_BODY)('E14: $name: unknown members are ignored', async ({ route, shape }) => {
+  it.each(WITH_BODY)('$name: unknown members are ignored', async ({ route, shape }) => {
     const body = minimal(shape)
     const plain = await send(route.method, pathOf(route), body)
     const more = await send(route.method, pathOf(route), { ...body, fromTheFuture: { deep: [1] }, toString: 1 })
@@ -137,7 +137,7 @@ describe(`${WITH_BODY.length} bodies`, () => {
     if (more.status >= 400) expect(ErrorView.parse(more.body).message).toBe(ErrorView.parse(plain.body).message)
   })
 
-  it.each(WITH_BODY)('E2: $name: a body that is no object is rejected', async ({ route }) => {
+  it.each(WITH_BODY)('$name: a body that is no object is rejected', async ({ route }) => {
     for (const body of [[], 'x', 7, null]) expect((await send(route.method, pathOf(route), body)).status).toBe(400)
   })
 })
@@ -168,7 +168,7 @@ describe(`${PLACES.length} parameters of paths`, () => {
     'x'.repeat(256),
   ]
 
-  it.each(PLACES)('E20: $name $parameter: an invalid id is answered like an unknown one', async (place) => {
+  it.each(PLACES)('$name $parameter: an invalid id is answered like an unknown one', async (place) => {
     const { route, parameter } = place
     const at = (id: string): string => pathOf({ ...route, path: route.path.replace(`{${parameter}}`, id) })
     const missing = await sendRaw(route.method, at('none'))
@@ -217,7 +217,7 @@ describe(`${PARAMETERS.length} parameters of queries`, () => {
 })
 
 describe(`${ALL.length} routes`, () => {
-  it.each(ALL)('F1: %s answers 401 without credentials', async (_, route) => {
+  it.each(ALL)('%s answers 401 without credentials', async (_, route) => {
     const answer = await send(route.method, pathOf(route), undefined, false)
     expect(answer.status).toBe(401)
     expect(ErrorView.parse(answer.body).path).toBe(pathOf(route))
@@ -234,7 +234,7 @@ describe(`${ALL.length} routes`, () => {
     },
   )
 
-  it.each(ALL)('E16: %s answers 405 to other methods', async (_, { path }) => {
+  it.each(ALL)('%s answers 405 to other methods', async (_, { path }) => {
     const methods = ALL.filter(([, route]) => route.path.replace(/\{\w+\}/g, '{}') === path.replace(/\{\w+\}/g, '{}'))
     const taken = new Set(methods.map(([, route]) => route.method as string))
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((one) => !taken.has(one))) {
@@ -246,7 +246,7 @@ describe(`${ALL.length} routes`, () => {
   })
 
   it.each(ALL.filter(([, { path }]) => path.includes('{sessionId}')))(
-    'E21: %s answers 404 or 400 for an unknown session',
+    '%s answers 404 or 400 for an unknown session',
     async (name, route) => {
       const path = route.path.replace('{sessionId}', 'nowhere').replace(/\{\w+\}/g, 'none')
       const { status } = await send(route.method, path, route.body ? {} : undefined)

@@ -136,7 +136,7 @@ it('requests only the nodes that are missing beyond earlier requests', async () 
   expect([first, second].map(({ mediaNodes }) => mediaNodes.launch.newNodes)).toEqual([1, isRepeated ? 2 : 1])
 })
 
-it('G9: a frozen leader makes no decision after another master has taken over', async () => {
+it('a frozen leader makes no decision after another master has taken over', async () => {
   await nodeWith(95, 'hot')
   await decision('the leader decides', () => true)
   const [line = ''] = stack.journal.find('is above 70.00 %').slice(-1)

@@ -124,7 +124,7 @@ async function call(master = 0) {
   }
 }
 
-it('K14: REST shows why a launch failed', async () => {
+it('REST shows why a launch failed', async () => {
   const failed = await until(
     'a launch has failed',
     async () => (await rows()).find((row) => row.status === 'failed'),
@@ -229,7 +229,7 @@ it('the leader drains an evicted node with its call, and launches another one', 
   await until('its pod is gone', () => podOf(held.nodeId) === undefined, TIMEOUT_MS)
 })
 
-it('A2: the call of a killed media node moves, and the node returns in its pod', async () => {
+it('the call of a killed media node moves, and the node returns in its pod', async () => {
   const held = await call()
   const pod = podOf(held.nodeId)
   process.kill(cluster.kubelet.pidsOf(pod?.metadata.name ?? '')[0] ?? 0, 'SIGKILL')

@@ -12,7 +12,7 @@ function attempts(intervals: number): number[] {
   })
 }
 
-it('K14: retries failing launches once per interval at first, then with exponential back-off, and never gives up', () => {
+it('retries failing launches once per interval at first, then with exponential back-off, and never gives up', () => {
   expect(attempts(300)).toEqual([0, 1, 2, 4, 8, 16, 32, 64, 128, 192, 256])
 })
 

@@ -253,7 +253,7 @@ describe('an oscillating load', () => {
     middle + by * Math.sin((now / seconds / 1_000) * 2 * Math.PI)
 
   it.each([20, 70, 180, 420, 900].flatMap((seconds) => [20, 40, 70, 130].map((middle) => [middle, seconds] as const)))(
-    'K13: around %i %% with a period of %i s changes the number of nodes at most once per cool-down',
+    'around %i %% with a period of %i s changes the number of nodes at most once per cool-down',
     (middle, seconds) => {
       const { changes } = simulate(oscillation(middle, 9, seconds), 4, Math.ceil(middle / LIMITS.maxLoad))
       for (const [index, { at }] of changes.entries())

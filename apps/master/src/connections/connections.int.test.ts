@@ -159,7 +159,7 @@ describe('routes of connections and streams', () => {
     ['DELETE', '/sessions/room/connection/con_X', 404],
     ['DELETE', '/sessions/missing/stream/str_X', 400],
     ['DELETE', '/sessions/room/stream/str_X', 404],
-  ])('E21: %s %s answers %d', async (method, path, status) => {
+  ])('%s %s answers %d', async (method, path, status) => {
     expect((await stack.rest(method, path)).status).toBe(status)
   })
 

@@ -126,7 +126,7 @@ describe('PATCH connection', () => {
 })
 
 describe('rights', () => {
-  it('F10: keep a SUBSCRIBER from publishing and a PUBLISHER from moderating, without effect', async () => {
+  it('keep a SUBSCRIBER from publishing and a PUBLISHER from moderating, without effect', async () => {
     const { id } = await stack.api.createSession()
     const [subscriber, publisher, moderator] = await Promise.all([
       enter(stack, id, 'SUBSCRIBER'),
@@ -147,7 +147,7 @@ describe('rights', () => {
     await Promise.all([subscriber, publisher, moderator].map((each) => each.close()))
   })
 
-  it('F10, I4: end at the session: no participant can act on another session', async () => {
+  it('end at the session: no participant can act on another session', async () => {
     const [here, there] = await Promise.all([twoTalking(stack), twoTalking(stack)])
     const { bob } = here
     const outsider = there.alice
@@ -169,7 +169,7 @@ describe('rights', () => {
 })
 
 describe('tokens', () => {
-  it('F4: admit exactly one of two concurrent joins on two masters', async () => {
+  it('admit exactly one of two concurrent joins on two masters', async () => {
     const { id } = await stack.api.createSession()
     const keeper = await enter(stack, id)
     const results: string[] = []
@@ -193,7 +193,7 @@ describe('tokens', () => {
     await keeper.leave()
   })
 
-  it('F5, F6: are rejected with one error after use, a kick, DELETE of connection or session, and when altered', async () => {
+  it('are rejected with one error after use, a kick, DELETE of connection or session, and when altered', async () => {
     const { id } = await stack.api.createSession()
     const keeper = await enter(stack, id)
     const used = (await stack.api.createConnection(id)).token ?? ''
@@ -221,7 +221,7 @@ describe('tokens', () => {
     await keeper.leave()
   })
 
-  it('F5: admit to their own session only, also with another session in the URL', async () => {
+  it('admit to their own session only, also with another session in the URL', async () => {
     const [own, other] = [await stack.api.createSession(), await stack.api.createSession()]
     const { token } = await stack.api.createConnection(own.id)
     const client = await stack.openSocket((token ?? '').replace(`sessionId=${own.id}`, `sessionId=${other.id}`))

@@ -74,7 +74,7 @@ describe('PATCH connection', () => {
     ['missing', {}, 404, 'no session'],
     ['missing', { role: 5 }, 404, 'no session'],
     ['room', {}, 404, 'no connection'],
-  ])('E22: of a missing connection in session %s with %j answers %d', async (session, body, status, text) => {
+  ])('of a missing connection in session %s with %j answers %d', async (session, body, status, text) => {
     expect(await stack.rest('PATCH', `/sessions/${session}/connection/con_none`, body)).toMatchObject({
       status,
       body: { message: expect.stringContaining(text) },

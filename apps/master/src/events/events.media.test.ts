@@ -151,7 +151,7 @@ describe('the events of a session', () => {
     await Promise.all([alice.close(), bob.close()])
   })
 
-  it('H12: arrive in the order of each of ten sessions with a hundred signals, although many are rejected at first', async () => {
+  it('arrive in the order of each of ten sessions with a hundred signals, although many are rejected at first', async () => {
     sink.behaviour = (_, before) => (before === 0 && Math.random() < 0.1 ? { status: 503 } : undefined)
     const ids = await Promise.all(Array.from({ length: 10 }, async () => (await stack.api.createSession()).id))
     const numbers = Array.from({ length: 100 }, (_, index) => String(index))

@@ -13,7 +13,7 @@ const countRows = async (url: string): Promise<number> => {
   }
 }
 
-it('H16: the outbox stays empty without call records and webhook', async () => {
+it('the outbox stays empty without call records and webhook', async () => {
   const stack = await startStack({ nodes: 0 })
   try {
     const { id } = await stack.api.createSession()

@@ -127,7 +127,7 @@ describe('POST connection with type IPCAM', () => {
       'rtspUri: the address',
     ],
     ['has no free node', new ServiceError('NO_CAPACITY', 'no worker'), 503, 'no worker'],
-  ])('E25: leaves no trace and no secret when the camera %s', async (_, error, status, text) => {
+  ])('leaves no trace and no secret when the camera %s', async (_, error, status, text) => {
     const { id } = await testbed.stack.api.createSession()
     const alice = await testbed.stack.join(id)
     testbed.refuse(error)
@@ -189,7 +189,7 @@ describe('POST connection with type IPCAM', () => {
     ['room', { rtspUri: 'rtsp://camera:port/1' }, 400],
     ['room', { networkCache: -1 }, 400],
     ['room', { adaptativeBitrate: 'no' }, 400],
-  ])('E25: answers in session %s with %j: %d', async (sessionId, body, status) => {
+  ])('answers in session %s with %j: %d', async (sessionId, body, status) => {
     if (sessionId === 'room') await testbed.stack.rest('POST', '/sessions', { customSessionId: 'room' })
     const before = testbed.north.callsOf('startCamera').length
     expect((await testbed.stack.rest('POST', `/sessions/${sessionId}/connection`, { ...CAMERA, ...body })).status).toBe(
@@ -198,7 +198,7 @@ describe('POST connection with type IPCAM', () => {
     expect(testbed.north.callsOf('startCamera')).toHaveLength(before)
   })
 
-  it('E25: rejects a URI of 10 kB', async () => {
+  it('rejects a URI of 10 kB', async () => {
     const { id } = await testbed.stack.api.createSession()
     const rtspUri = `rtsp://camera/${'x'.repeat(10_000)}`
     expect((await testbed.stack.rest('POST', `/sessions/${id}/connection`, { ...CAMERA, rtspUri })).status).toBe(400)
@@ -240,4 +240,4 @@ describe('POST connection with type IPCAM', () => {
   })
 })
 
-it('E25: no log and no event contains the password', () => testbed.expectNoSecrets())
+it('no log and no event contains the password', () => testbed.expectNoSecrets())

@@ -150,4 +150,4 @@ describe('a camera', () => {
   })
 })
 
-it('E25: no log and no event contains the password', () => testbed.expectNoSecrets())
+it('no log and no event contains the password', () => testbed.expectNoSecrets())

@@ -159,4 +159,4 @@ describe('after a loss of media', () => {
   })
 })
 
-it('E25: no log and no event contains the password', () => testbed.expectNoSecrets())
+it('no log and no event contains the password', () => testbed.expectNoSecrets())

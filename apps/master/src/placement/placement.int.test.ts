@@ -49,7 +49,7 @@ async function arrive(running: Stack, what: string, isReady: () => Promise<boole
 }
 
 describe('30 sessions that are joined concurrently on three media nodes', () => {
-  it.each([1, 2])('G12: are spread by %i masters to ten sessions per node, give or take two', async (masters) => {
+  it.each([1, 2])('are spread by %i masters to ten sessions per node, give or take two', async (masters) => {
     const running = (stack = await startStack({ masters, nodes: 0 }))
     // Fake nodes with a fixed load: real ones share a machine and measure it at different times.
     for (const id of NODES) fakeNodes.push(await FakeMediaNode.start(running.nats.url, id))

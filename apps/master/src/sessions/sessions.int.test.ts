@@ -59,7 +59,7 @@ describe('POST sessions', () => {
     ['nulls', ALL_NULL],
     ['an empty custom id', { customSessionId: '' }],
     ['unknown members', { fromTheFuture: { deep: [1] } }],
-  ])('E11: uses the defaults for %s', async (_, body) => {
+  ])('uses the defaults for %s', async (_, body) => {
     const answer = await stack.rest('POST', '/sessions', body)
     expect(answer.status).toBe(200)
     const session = SessionView.parse(answer.body)
@@ -127,7 +127,7 @@ describe('POST sessions', () => {
       'defaultRecordingProperties.mediaNode',
     ],
     ['mediaNode', { mediaNode: 7 }, 'mediaNode'],
-  ])('E11: rejects an invalid value and names its field: %s', async (_, body, field) => {
+  ])('rejects an invalid value and names its field: %s', async (_, body, field) => {
     const answer = await stack.rest('POST', '/sessions', body)
     expect(answer.status).toBe(400)
     expect(answer.body).toMatchObject({ status: 400, error: 'Bad Request', path: '/service/api/sessions' })
@@ -144,7 +144,7 @@ describe('POST sessions', () => {
     expect((await stack.rest('POST', '/sessions', body)).status).toBe(status)
   })
 
-  it('G1, G2: creates one session for many concurrent requests with the same custom id at two masters', async () => {
+  it('creates one session for many concurrent requests with the same custom id at two masters', async () => {
     const statuses = await Promise.all(
       Array.from({ length: 50 }, (_, index) =>
         index % 2 === 0
@@ -174,7 +174,7 @@ describe('GET and DELETE sessions', () => {
     expect((await stack.api.listSessions()).content.map((session) => session.id)).not.toContain(id)
   })
 
-  it('G3: answers 204 to one of many concurrent deletes, 404 to the others, and frees the id', async () => {
+  it('answers 204 to one of many concurrent deletes, 404 to the others, and frees the id', async () => {
     await stack.api.createSession({ customSessionId: 'reused' })
     const statuses = await Promise.all(
       Array.from({ length: 20 }, () => stack.rest('DELETE', '/sessions/reused').then(({ status }) => status)),
@@ -195,7 +195,7 @@ describe('every path', () => {
     '/service/client/../api/sessions',
   ]
   it.each(paths.flatMap((path) => wrong.map((header) => [path, header] as const)))(
-    'F1: answers 401 on %s with %s',
+    'answers 401 on %s with %s',
     async (path, authorization) => {
       const answer = await fetch(
         stack.masterUrl + path,
@@ -212,7 +212,7 @@ describe('every path', () => {
     ['PUT', '/sessions/x', 405],
     ['GET', '/nowhere', 404],
     ['POST', '/sessions/x/y/z/w', 404],
-  ])('E16: %s %s answers %d', async (method, path, status) => {
+  ])('%s %s answers %d', async (method, path, status) => {
     expect((await stack.rest(method, path)).status).toBe(status)
   })
 
@@ -244,7 +244,7 @@ describe('garbage collection', () => {
   const isCollected = (id: string): Promise<unknown> =>
     until('the unused session ends', async () => (await collecting.rest('GET', `/sessions/${id}`)).status === 404)
 
-  it('F7: ends sessions without participants that are older than the threshold in seconds, with their unused tokens', async () => {
+  it('ends sessions without participants that are older than the threshold in seconds, with their unused tokens', async () => {
     const { id } = await collecting.api.createSession()
     expect((await collecting.rest('POST', `/sessions/${id}/connection`, {})).status).toBe(200)
     await isCollected(id)

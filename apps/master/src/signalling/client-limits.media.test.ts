@@ -94,7 +94,7 @@ describe('signals of one client', () => {
 })
 
 describe('a client that floods the server', () => {
-  it('F14: is closed beyond its budget of calls, and others are served meanwhile', async () => {
+  it('is closed beyond its budget of calls, and others are served meanwhile', async () => {
     const { client } = await joinedClient()
     const { burst, perSecond } = SIGNALLING_LIMITS.calls
     const [startedAt, calmStart] = [performance.now(), calmMs()]
@@ -159,7 +159,7 @@ describe('sockets that have not joined', () => {
     expect(await client.closed).toEqual({ code: CLOSE_CODE.abuse, reason: 'too many failed joins' })
   })
 
-  it('F12: are limited per source; sockets that have joined do not count', async () => {
+  it('are limited per source; sockets that have joined do not count', async () => {
     const { token } = await stack.api.createConnection(id)
     const open: SignallingClient[] = []
     let status = 101

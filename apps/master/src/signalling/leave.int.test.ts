@@ -34,7 +34,7 @@ const idle = async (sessionId: string): Promise<SignallingClient> =>
   stack.openSocket((await stack.api.createConnection(sessionId)).token ?? '')
 
 describe('a socket', () => {
-  it('F12: that does not join in time is closed, and one with a slow leave is not', async () => {
+  it('that does not join in time is closed, and one with a slow leave is not', async () => {
     const { sessionId, connectionId, client } = await join()
     const first = await idle(sessionId)
     const openedAt = performance.now()

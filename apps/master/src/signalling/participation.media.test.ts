@@ -147,7 +147,7 @@ describe('two participants that receive each other', () => {
 })
 
 describe('a socket with invalid input', () => {
-  it('F15, I1: is answered with errors or closed, and does not affect other participants', async () => {
+  it('is answered with errors or closed, and does not affect other participants', async () => {
     const { id, alice, bob, bobHears } = await twoTalking(stack)
     const { token } = await stack.api.createConnection(id)
     const socket = await stack.openSocket(token ?? '')

@@ -35,7 +35,7 @@ describe('an upgrade', () => {
     ['GET //', 400],
     ['GET /nowhere', 404],
     [`GET ${SIGNALLING_PATH}`, 401],
-  ])('F11: of %s is refused with %d, and the server closes the connection', async (start, status) => {
+  ])('of %s is refused with %d, and the server closes the connection', async (start, status) => {
     const { socket, answer } = ask(start, UPGRADE)
     let isClosed = false
     socket.on('close', () => (isClosed = true)).on('end', () => (isClosed = true))

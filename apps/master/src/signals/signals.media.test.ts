@@ -34,7 +34,7 @@ describe('POST signal', () => {
     }
   })
 
-  it('E9: reaches only the participants in `to`, each once', async () => {
+  it('reaches only the participants in `to`, each once', async () => {
     const [first, second] = ids
     expect((await send({ session: 'room', to: [first, first], data: 'one' })).status).toBe(200)
     expect((await send({ session: 'room', to: [first, second], data: 'both' })).status).toBe(200)
@@ -64,17 +64,17 @@ describe('POST signal', () => {
     ['data that are not a string', { session: 'room', data: {} }, 'data:'],
     ['data above 64 KiB', { session: 'room', data: 'x'.repeat(65_537) }, 'data:'],
     ['data with NUL', { session: 'room', data: 'a\0' }, 'data:'],
-  ])('E9, E10: refuses %s and names the field', async (_, body, text) => {
+  ])('refuses %s and names the field', async (_, body, text) => {
     expect(await send(body)).toMatchObject({ status: 400, body: { message: expect.stringContaining(text) } })
   })
 
-  it('E10: delivers the largest data byte for byte', async () => {
+  it('delivers the largest data byte for byte', async () => {
     const data = '\u0007'.repeat(65_536)
     expect((await send({ session: 'room', to: ids, data })).status).toBe(200)
     for (const socket of sockets) await socket.waitFor('signal', (signal) => signal.data === data)
   })
 
-  it('E9: answers 404 for a missing session, and 406 without participants or with a recipient that is none', async () => {
+  it('answers 404 for a missing session, and 406 without participants or with a recipient that is none', async () => {
     const pending = await stack.api.createConnection('room')
     const elsewhere = await stack.join('other')
     const [outsider] = (await stack.api.getSession('other')).connections.content

@@ -168,7 +168,7 @@ describe('a subscription that waits for its language model', () => {
     return { ...met, call, subscribed, release }
   }
 
-  it('J7: does not delay other calls of the socket', async () => {
+  it('does not delay other calls of the socket', async () => {
     const { bob, alice, streamId, subscribed, release } = await waiting()
     let isAnswered = false
     void subscribed.then(() => (isAnswered = true))

@@ -47,7 +47,7 @@ function stallLoads(): (error?: Error) => void {
 }
 
 describe('loading and unloading a language model', () => {
-  it('J2, J3: answers 200, 409 for a second load, 200 for the unload, and 409 for a second one, without bodies', async () => {
+  it('answers 200, 409 for a second load, 200 for the unload, and 409 for a second one, without bodies', async () => {
     expect(await send('load', 'en-US')).toMatchObject({ status: 200, body: undefined })
     expect(await send('load', 'en-US')).toMatchObject({
       status: 409,
@@ -71,7 +71,7 @@ describe('loading and unloading a language model', () => {
     ['a node that is no object', { lang: 'en-US', mediaNode: NODE_ID }, 'mediaNode:'],
     ['a node without id', { lang: 'en-US', mediaNode: {} }, 'mediaNode.id:'],
     ['an unknown node', { lang: 'en-US', mediaNode: { id: 'media_none' } }, 'mediaNode.id:'],
-  ])('J1: answers 400 that names the field for %s', async (_, body, field) => {
+  ])('answers 400 that names the field for %s', async (_, body, field) => {
     for (const action of ['load', 'unload'])
       expect(await stack.rest('POST', `/speech-to-text/${action}`, body)).toMatchObject({
         status: 400,
@@ -81,7 +81,7 @@ describe('loading and unloading a language model', () => {
   })
 
   it.each(['load', 'unload'] as const)(
-    'J1: answers 404 for a %s of a model that the node does not have',
+    'answers 404 for a %s of a model that the node does not have',
     async (action) => {
       expect(await send(action, 'xx-XX')).toMatchObject({
         status: 404,
@@ -90,7 +90,7 @@ describe('loading and unloading a language model', () => {
     },
   )
 
-  it('J3: answers 405 for the unload of a model in use, and keeps the model', async () => {
+  it('answers 405 for the unload of a model in use, and keeps the model', async () => {
     await send('load', 'en-US')
     node.languageModels.subscriptions.set('someone', 'en-US')
     expect(await send('unload', 'en-US')).toMatchObject({
@@ -100,7 +100,7 @@ describe('loading and unloading a language model', () => {
     expect(node.languageModels.states).toMatchObject([{ lang: 'en-US', status: 'loaded' }])
   })
 
-  it('J4: answers 501 on a master with the module disabled, also for an invalid body', async () => {
+  it('answers 501 on a master with the module disabled, also for an invalid body', async () => {
     for (const action of ['load', 'unload'])
       for (const body of [{}, { lang: 'en-US', mediaNode: { id: NODE_ID } }])
         expect(await masters[2]?.request('POST', `/speech-to-text/${action}`, body)).toMatchObject({
@@ -110,7 +110,7 @@ describe('loading and unloading a language model', () => {
     expect(node.languageModels.states).toEqual([])
   })
 
-  it('J5: answers 503 with the reason and Retry-After without a free slot, and keeps the loaded models', async () => {
+  it('answers 503 with the reason and Retry-After without a free slot, and keeps the loaded models', async () => {
     node.languageModels.slots = 1
     await send('load', 'en-GB')
     const answer = await send('load', 'en-US')
@@ -119,7 +119,7 @@ describe('loading and unloading a language model', () => {
     expect(node.languageModels.states).toMatchObject([{ lang: 'en-GB', status: 'loaded' }])
   })
 
-  it('J6: answers 502 with the reason of a model that cannot be loaded, and another load is possible', async () => {
+  it('answers 502 with the reason of a model that cannot be loaded, and another load is possible', async () => {
     node.languageModels.onLoad = () => {
       throw new ServiceError('LAUNCH_FAILED', 'the language model en-US cannot be loaded: HCLr.fst is truncated')
     }
@@ -131,7 +131,7 @@ describe('loading and unloading a language model', () => {
     expect((await send('load', 'en-US')).status).toBe(200)
   })
 
-  it('J2: loads a model once for twenty requests at once at two masters: one 200, nineteen 409', async () => {
+  it('loads a model once for twenty requests at once at two masters: one 200, nineteen 409', async () => {
     const { started } = node.languageModels
     const release = stallLoads()
     const loads = Array.from({ length: 20 }, (_, nth) => send('load', 'en-US', { at: nth % 2 }))
@@ -144,7 +144,7 @@ describe('loading and unloading a language model', () => {
 })
 
 describe('a load that takes long', () => {
-  it('J7: is shown as loading, and other requests are answered meanwhile', async () => {
+  it('is shown as loading, and other requests are answered meanwhile', async () => {
     const release = stallLoads()
     const load = send('load', 'en-US')
     await until('the view shows that it is loading', async () => (await modelsInView())?.[0]?.status === 'loading')
@@ -157,7 +157,7 @@ describe('a load that takes long', () => {
     expect(await modelsInView()).toEqual([{ lang: 'en-US', status: 'loaded', streams: 0, memory: 204_800 }])
   })
 
-  it('J7: continues after its client has disconnected, and its result is visible to the next request', async () => {
+  it('continues after its client has disconnected, and its result is visible to the next request', async () => {
     const release = stallLoads()
     const impatient = new AbortController()
     const load = stack.api.loadLanguageModel(
@@ -175,7 +175,7 @@ describe('a load that takes long', () => {
   })
 
   it(
-    'J10: answers 503 soon after the loss of the node, whose models leave the view, and other nodes keep theirs',
+    'answers 503 soon after the loss of the node, whose models leave the view, and other nodes keep theirs',
     async () => {
       const doomed = await FakeMediaNode.start(stack.nats.url, 'doomed_node')
       const isShown = async (): Promise<boolean> => (await stack.rest('GET', '/media-nodes/doomed_node')).status === 200
@@ -225,7 +225,7 @@ it('the view of a master with the module disabled has no languageModels', async 
   await until('the view of the others is empty', async () => (await modelsInView())?.length === 0)
 })
 
-it('J7: a master that shuts down answers a load in progress with 503', async () => {
+it('a master that shuts down answers a load in progress with 503', async () => {
   const release = stallLoads()
   const load = send('load', 'en-US', { at: 1 })
   await until('the load has started', () => node.languageModels.states.length === 1)

@@ -13,7 +13,7 @@ const service = (secret: string, previous = ''): TokensService =>
   )
 
 describe('TokensService', () => {
-  it('F8: mints a token of at least 128 bits that cannot be derived from its row alone', () => {
+  it('mints a token of at least 128 bits that cannot be derived from its row alone', () => {
     const tokens = service('one')
     const { token, nonce, hash } = tokens.mint('con_A')
     expect(token).toMatch(/^tok_[A-Z][A-Za-z0-9]{27}$/)
@@ -35,7 +35,7 @@ describe('TokensService', () => {
       expect(tokens.url('room', 'con_A', stored)).toContain(`token=${minted.token}`)
   })
 
-  it('F8: never mints the same token twice', () => {
+  it('never mints the same token twice', () => {
     const tokens = service('one')
     const seen = new Set(Array.from({ length: 20_000 }, () => tokens.mint('con_A').token))
     expect(seen.size).toBe(20_000)

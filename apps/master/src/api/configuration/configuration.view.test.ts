@@ -67,7 +67,7 @@ describe('configurationView', () => {
     expect(Object.keys(view(env)).toSorted()).toEqual(names.toSorted())
   })
 
-  it('F19: shows values and masks secrets', () => {
+  it('shows values and masks secrets', () => {
     const headers = ['Authorization: Bearer hush', 'X-Api-Key: hush', 'X-Site: north']
     const shown = view({
       SERVICE_WEBHOOK: 'true',

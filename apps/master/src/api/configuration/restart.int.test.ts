@@ -29,7 +29,7 @@ const inForce = (name: string, value: unknown, url?: string): Promise<unknown> =
 const messageOf = ({ body }: RestAnswer): string => z.object({ message: z.string() }).parse(body).message
 
 describe('POST restart', () => {
-  it('K3: rejects invalid values with all reasons, and applies none', async () => {
+  it('rejects invalid values with all reasons, and applies none', async () => {
     stack = await startStack({ nodes: 0 })
     const wrong = await restart({
       SERVICE_CDR: true,
@@ -52,7 +52,7 @@ describe('POST restart', () => {
     expect(await config()).toMatchObject({ SERVICE_CDR: false, HTTPS_PORT: expect.any(Number) })
   }, 60_000)
 
-  it('K3: rejects values that no master can serve with, and continues to serve', async () => {
+  it('rejects values that no master can serve with, and continues to serve', async () => {
     stack = await startStack({ nodes: 0, masterEnv: { SERVICE_RECORDING: 'true', SERVICE_RESTART_PATHS: '["/proc"]' } })
     const refused: [Record<string, unknown>, RegExp][] = [
       [
@@ -107,7 +107,7 @@ describe('POST restart', () => {
     for (const socket of unused) socket.destroy()
   }, 180_000)
 
-  it('K4: closes sessions with notifications, and keeps sessions that are created afterwards', async () => {
+  it('closes sessions with notifications, and keeps sessions that are created afterwards', async () => {
     stack = await startStack()
     const { id } = await stack.api.createSession({ customSessionId: 'standup' })
     const [alice, bob] = [await stack.join(id), await stack.join(id)]
@@ -132,7 +132,7 @@ describe('POST restart', () => {
     await back.close()
   }, 120_000)
 
-  it('K5: requested twice at the same time is carried out once', async () => {
+  it('requested twice at the same time is carried out once', async () => {
     stack = await startStack({ nodes: 0, masters: 2 })
     const ask = async (url: string, value: number): Promise<number> => {
       const headers = {

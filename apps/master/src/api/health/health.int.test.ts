@@ -20,7 +20,7 @@ const becomes = (what: string, status: number, body: unknown): Promise<unknown> 
   )
 
 describe('GET health of a single master', () => {
-  it('K1: follows the state of the media nodes, and needs credentials', async () => {
+  it('follows the state of the media nodes, and needs credentials', async () => {
     stack = await startStack({ nodes: 0 })
     await becomes('DOWN without any node', 503, { status: 'DOWN', disconnectedMediaNodes: [] })
     expect((await fetch(`${stack.masterUrl}/service/api/health`)).status).toBe(401)
@@ -43,7 +43,7 @@ describe('GET health of a single master', () => {
     await becomes('DOWN', 503, { status: 'DOWN', disconnectedMediaNodes: ['south'] })
   }, 180_000)
 
-  it('K1: is DOWN, not 500, without the bus or the database, and recovers', async () => {
+  it('is DOWN, not 500, without the bus or the database, and recovers', async () => {
     stack = await startStack({ ownPostgres: true, nodeEnv: { MEDIA_NODE_ID: 'north' } })
     await becomes('UP', 200, { status: 'UP', disconnectedMediaNodes: [] })
     stack.nats.kill()

@@ -111,12 +111,12 @@ describe('POST media-nodes on premises', () => {
     ['with a metadata address', { uri: 'http://169.254.169.254/latest' }, 400, /^uri: is a link-local address/],
     ['with a uri without a node', { uri: 'ws://127.0.0.1:9/mediaserver' }, 404, /127\.0\.0\.1:9/],
     ['with a uri of another type', { uri: 7 }, 400, /^uri/],
-  ])('K10: %s is rejected', async (_, body, status, message) => {
+  ])('%s is rejected', async (_, body, status, message) => {
     const answer = await stack.rest('POST', '/media-nodes', body)
     expect(answer).toMatchObject({ status, body: { message: expect.stringMatching(message) as unknown } })
   })
 
-  it('K10: with the address of the service itself or of a registered node is rejected', async () => {
+  it('with the address of the service itself or of a registered node is rejected', async () => {
     expect((await stack.rest('POST', '/media-nodes', { uri: stack.masterUrl })).status).toBe(400)
     const { uri = '' } = await stack.api.getMediaNode('base')
     expect((await stack.rest('POST', '/media-nodes', { uri })).status).toBe(409)
@@ -124,7 +124,7 @@ describe('POST media-nodes on premises', () => {
 })
 
 describe('POST media-nodes on premises', () => {
-  it('G8: adds an unregistered node once: of twenty simultaneous requests one is answered 200', async () => {
+  it('adds an unregistered node once: of twenty simultaneous requests one is answered 200', async () => {
     const uri = await unregistered('waits')
     expect((await stack.rest('GET', '/media-nodes/waits')).status).toBe(404)
     expect((await stack.rest('POST', '/sessions', { mediaNode: { id: 'waits' } })).status).toBe(400)
@@ -145,7 +145,7 @@ describe('POST media-nodes on premises', () => {
 })
 
 describe('PUT media-nodes', () => {
-  it('K11: adds all unregistered nodes, and none twice', async () => {
+  it('adds all unregistered nodes, and none twice', async () => {
     await unregistered('one')
     await unregistered('two')
     const added = new Set<string>()
@@ -172,12 +172,12 @@ describe('PUT media-nodes', () => {
 })
 
 describe('DELETE media-nodes', () => {
-  it('K7: rejects unknown nodes and strategies', async () => {
+  it('rejects unknown nodes and strategies', async () => {
     expect((await remove('none')).status).toBe(404)
     expect((await remove('base', '?deletion-strategy=perhaps')).status).toBe(400)
   })
 
-  it('K7, K8: if-no-sessions keeps a busy node and removes an idle one', async () => {
+  it('if-no-sessions keeps a busy node and removes an idle one', async () => {
     await registered('idle')
     const free = await busy('idle')
     expect((await remove('idle')).status).toBe(409)
@@ -195,7 +195,7 @@ describe('DELETE media-nodes', () => {
     expect(eventsOf('idle')).toEqual([...ENTERED, 'running → terminating', 'terminating → terminated'])
   })
 
-  it('K7: when-no-sessions waits for a busy node, which gets no new sessions', async () => {
+  it('when-no-sessions waits for a busy node, which gets no new sessions', async () => {
     await registered('busy')
     const free = await busy('busy')
     const answer = await remove('busy', '?deletion-strategy=when-no-sessions')
@@ -213,7 +213,7 @@ describe('DELETE media-nodes', () => {
     ])
   })
 
-  it('K7: now ends the sessions, and answers 204 when the node is removed', async () => {
+  it('now ends the sessions, and answers 204 when the node is removed', async () => {
     await registered('doomed')
     const free = await busy('doomed')
     expect((await remove('doomed', '?deletion-strategy=now&wait=true')).status).toBe(204)
@@ -249,7 +249,7 @@ describe('DELETE media-nodes', () => {
 describe('PATCH media-nodes', () => {
   const patch = (id: string, status: unknown) => stack.rest('PATCH', `/media-nodes/${id}`, { status })
 
-  it('K9: takes a node out of service and back; other statuses are rejected', async () => {
+  it('takes a node out of service and back; other statuses are rejected', async () => {
     const free = await busy('base')
     expect((await patch('none', 'running')).status).toBe(404)
     expect((await patch('base', 'asleep')).status).toBe(400)
@@ -289,7 +289,7 @@ describe('PATCH media-nodes', () => {
     }
   })
 
-  it('K8: to terminating of the last node makes health DOWN', async () => {
+  it('to terminating of the last node makes health DOWN', async () => {
     await until(
       'the removed nodes have terminated',
       async () => (await stack.api.listMediaNodes()).numberOfElements <= 2,

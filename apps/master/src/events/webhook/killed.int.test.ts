@@ -55,7 +55,7 @@ async function killAtRandom(answered: Answered): Promise<void> {
 }
 
 it(
-  `H3, H10: the outbox loses no event and keeps the order over ${KILLS} kills of the master and an outage of the receiver`,
+  `the outbox loses no event and keeps the order over ${KILLS} kills of the master and an outage of the receiver`,
   async () => {
     const answered: Answered = { created: new Set(), deleted: new Set() }
     let isUnavailable = true

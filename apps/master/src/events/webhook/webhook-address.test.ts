@@ -29,7 +29,7 @@ const connect = (guard: AddressGuard, host: string): Promise<string> =>
   )
 
 describe('AddressGuard', () => {
-  it.each(PRIVATE)('H5: refuses %s', (address) => {
+  it.each(PRIVATE)('refuses %s', (address) => {
     expect(new AddressGuard([]).mayReach(address)).toBe(false)
   })
 
@@ -43,11 +43,11 @@ describe('AddressGuard', () => {
     'http://0177.0.0.1/',
     'http://[::ffff:127.0.0.1]/',
     'http://good.example@127.0.0.1/',
-  ])('H5: refuses %s, which is loopback in another spelling', (url) => {
+  ])('refuses %s, which is loopback in another spelling', (url) => {
     expect(new AddressGuard([]).refusal(new URL(url).hostname)).toContain('private address')
   })
 
-  it('H5: permits an address, a network or a host name that the operator allows', async () => {
+  it('permits an address, a network or a host name that the operator allows', async () => {
     const guard = new AddressGuard(['10.0.0.0/8', '::1', 'receiver.internal'], (_, done) =>
       done(null, [{ address: '192.168.0.9', family: 4 }]),
     )
@@ -59,7 +59,7 @@ describe('AddressGuard', () => {
     await expect(connect(guard, 'other.internal')).rejects.toThrow('192.168.0.9')
   })
 
-  it('H6: connects to the address that was checked, even if the name resolves to another one a moment later', async () => {
+  it('connects to the address that was checked, even if the name resolves to another one a moment later', async () => {
     const answers = ['1.1.1.1', '127.0.0.1']
     let lookups = 0
     const rebinding: Resolve = (_, done) => done(null, [{ address: answers[lookups++] ?? '', family: 4 }])

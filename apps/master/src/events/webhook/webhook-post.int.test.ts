@@ -47,14 +47,14 @@ describe('a post over TLS', () => {
     await rm(folder, { recursive: true })
   })
 
-  it('H7: fails when an unknown authority has signed the certificate', async () => {
+  it('fails when an unknown authority has signed the certificate', async () => {
     expect(await post({ endpoint: `https://127.0.0.1:${port}/` })).toMatchObject({
       outcome: 'failed',
       error: expect.stringContaining('self-signed'),
     })
   })
 
-  it('H7: trusts the authorities of the operator, for the right host only', async () => {
+  it('trusts the authorities of the operator, for the right host only', async () => {
     const caFile = join(folder, 'ca.pem')
     expect(await post({ endpoint: `https://127.0.0.1:${port}/`, caFile })).toEqual({ outcome: 'delivered' })
     const wrongHost = {
@@ -74,7 +74,7 @@ describe('a post', () => {
   })
   afterAll(() => sink.close())
 
-  it('H5: to a private address, given directly or by name, is refused without a connection', async () => {
+  it('to a private address, given directly or by name, is refused without a connection', async () => {
     const closed = { allowedAddresses: [] }
     expect(await post({ endpoint: sink.url, ...closed })).toMatchObject({ outcome: 'refused' })
     const named = sink.url.replace('127.0.0.1', 'localhost')
@@ -95,7 +95,7 @@ describe('a post', () => {
     })
   })
 
-  it('H4: fails with a redirect and does not follow it', async () => {
+  it('fails with a redirect and does not follow it', async () => {
     const canary = await EventSink.open()
     sink.behaviour = () => ({ status: 307, headers: { location: canary.url } })
     expect(await post({ endpoint: sink.url })).toMatchObject({

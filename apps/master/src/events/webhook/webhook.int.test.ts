@@ -51,7 +51,7 @@ async function queueEvents(count: number, event: object | undefined): Promise<st
 }
 
 describe('a webhook', () => {
-  it('H13, H15: carries the configured headers and signatures that an independent library verifies, with either secret', async () => {
+  it('carries the configured headers and signatures that an independent library verifies, with either secret', async () => {
     const id = await oneSession()
     await sink.ended(id)
     const [{ body, headers } = { body: '', headers: {} }] = sink.ofSession(id)
@@ -68,7 +68,7 @@ describe('a webhook', () => {
   })
 
   it.each([500, 404, 302])(
-    'H1: that is answered %d is posted again; the session’s next event waits, other sessions go on',
+    'that is answered %d is posted again; the session’s next event waits, other sessions go on',
     async (status) => {
       const stubborn = await stack.api.createSession()
       await until('the first event is posted', () => sink.names(stubborn.id).length === 1)
@@ -88,7 +88,7 @@ describe('a webhook', () => {
     },
   )
 
-  it('H1: is retried after the delay of Retry-After, and keeps the order within the session meanwhile', async () => {
+  it('is retried after the delay of Retry-After, and keeps the order within the session meanwhile', async () => {
     sink.behaviour = ({ event }, before) =>
       event === 'sessionCreated' && before === 0 ? { status: 429, headers: { 'retry-after': '2' } } : undefined
     const id = await oneSession()
@@ -98,7 +98,7 @@ describe('a webhook', () => {
     expect(sink.names(id)).toEqual(['sessionCreated', 'sessionDestroyed'])
   })
 
-  it('H2: times out when the receiver is slow, and delays no other session', async () => {
+  it('times out when the receiver is slow, and delays no other session', async () => {
     const slow = await stack.api.createSession()
     await until('the first event is posted', () => sink.names(slow.id).length === 1)
     sink.behaviour = ({ sessionId }, before) => (sessionId === slow.id && before === 0 ? { hang: true } : undefined)
@@ -183,7 +183,7 @@ describe('events whose receiver is unavailable for longer than they are kept', (
   const deadLetters = async (): Promise<{ numberOfElements: number; content: { id: string; event: string }[] }> =>
     (await dead.rest('GET', '/webhook/dead-letters')).body as never
 
-  it('H14: become dead letters that are listed, replayed under the same id, and deleted', async () => {
+  it('become dead letters that are listed, replayed under the same id, and deleted', async () => {
     away.behaviour = () => ({ status: 503 })
     const { id } = await dead.api.createSession()
     await dead.api.deleteSession(id)

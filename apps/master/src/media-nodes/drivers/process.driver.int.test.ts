@@ -91,7 +91,7 @@ it('reports the exit code of a node that ends by itself', async () => {
   expect(await ended).toBe('exited with code 3')
 })
 
-it('K14: kills a node that ignores signals', async () => {
+it('kills a node that ignores signals', async () => {
   const driver = driverOf(fixture('deaf-node'))
   const { ended } = await launch(driver, 'node-c')
   await until('it ignores signals', async () => (await processesOf('node-c')).some(ignoresSigterm))

@@ -93,7 +93,7 @@ it('launches nodes for the load, keeps them when a master dies, and ends idle on
   await other.stop()
 }, 150_000)
 
-it('A17, K14: sets a node that cannot start to failed, and launches another one', async () => {
+it('sets a node that cannot start to failed, and launches another one', async () => {
   const master = await stack.addMaster({
     ...SCALED,
     MEDIA_NODE_IP: BROKEN_IP,

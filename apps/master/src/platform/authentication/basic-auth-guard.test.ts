@@ -20,7 +20,7 @@ function guardAt(clock: { now: number }): (authorization: string | undefined, ad
 }
 
 describe('BasicAuthGuard', () => {
-  it('F3: accepts valid credentials from an address that never stops guessing', () => {
+  it('accepts valid credentials from an address that never stops guessing', () => {
     const clock = { now: 0 }
     const request = guardAt(clock)
     const guesses: number[] = []
@@ -32,7 +32,7 @@ describe('BasicAuthGuard', () => {
     expect(guesses.filter((status) => status === 429).length).toBeGreaterThan(100)
   })
 
-  it('F3: throttles wrong credentials per address for a while', () => {
+  it('throttles wrong credentials per address for a while', () => {
     const clock = { now: 0 }
     const request = guardAt(clock)
     expect([1, 2, 3, 4].map(() => request(WRONG))).toEqual([401, 401, 401, 429])

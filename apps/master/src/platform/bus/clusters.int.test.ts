@@ -35,7 +35,7 @@ async function openStrayRoom(bus: Bus, nodeId: string): Promise<void> {
   await bus.request(SUBJECT.nodeCommand(nodeId, 'join'), nodeRpc('join'), { ...room, videoCodec: 'VP8', limits })
 }
 
-it('K16: two clusters on one bus server see only their own media nodes and leave the rooms of the other open', async () => {
+it('two clusters on one bus server see only their own media nodes and leave the rooms of the other open', async () => {
   const { id } = await north.api.createSession()
   const alice = await north.join(id)
   const buses = await Promise.all(

@@ -63,18 +63,18 @@ describe('bodies', () => {
     ['a compressed body', { ...JSON_TYPE, 'content-encoding': 'gzip' }, '{}', 415],
     ['no type', {}, '{}', 415],
     ['an invalid type', { 'content-type': 'json' }, '{}', 415],
-  ])('E1, E2, E3, E8: %s is rejected', async (_, headers, body, status) => {
+  ])('%s is rejected', async (_, headers, body, status) => {
     const answer = await call('POST', '/sessions', headers, body)
     expect(answer.status).toBe(status)
     expect(ErrorView.parse(JSON.parse(answer.body))).toMatchObject({ status, path: '/service/api/sessions' })
   })
 
-  it('E4: a Content-Length above one megabyte is rejected before the body is sent', async () => {
+  it('a Content-Length above one megabyte is rejected before the body is sent', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
     expect(statusOf(await raw([...head, 'content-type: application/json', 'content-length: 10000000']))).toBe(413)
   })
 
-  it('E5: a chunked body above one megabyte is rejected at the limit', async () => {
+  it('a chunked body above one megabyte is rejected at the limit', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
     const chunk = `${(1_100_000).toString(16)}\r\n${'x'.repeat(1_100_000)}\r\n`
     expect(statusOf(await raw([...head, 'content-type: application/json', 'transfer-encoding: chunked'], chunk))).toBe(
@@ -94,13 +94,13 @@ describe('bodies', () => {
     if (status === 501) expect(statusOf(await raw(lines, '2\r\n{}\r\n0\r\n\r\n'))).toBe(401)
   })
 
-  it('E5: bytes after the Content-Length are not read as a request', async () => {
+  it('bytes after the Content-Length are not read as a request', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
     const answer = await raw([...head, 'content-type: application/json', 'content-length: 2'], `{}${'x'.repeat(100)}`)
     expect(answer.match(/^HTTP\/1.1 /gm)?.length).toBe(1)
   })
 
-  it('E8: unknown members are ignored, and change no prototype', async () => {
+  it('unknown members are ignored, and change no prototype', async () => {
     const answer = await call('POST', '/sessions', JSON_TYPE, '{"fromTheFuture":{"deep":[1]},"toString":1}')
     expect(answer.status).toBe(200)
     expect(SessionView.parse(JSON.parse(answer.body))).not.toHaveProperty('polluted')
@@ -121,12 +121,12 @@ describe('bodies', () => {
     ['control characters', 'a\u0001b\u001f\r\n\t\u2028c\u202ed'],
     ['every plane', 'äöü 漢字 🎥 𝒳'],
     ['64 kB', 'ä'.repeat(65_536)],
-  ])('E12: metadata with %s is returned unchanged', async (_, data) => {
+  ])('metadata with %s is returned unchanged', async (_, data) => {
     const { serverData } = await stack.api.createConnection(sessionId, { data })
     expect(serverData).toBe(data)
   })
 
-  it('E12: metadata beyond 64 kB is rejected by name', async () => {
+  it('metadata beyond 64 kB is rejected by name', async () => {
     const answer = await call(
       'POST',
       `/sessions/${sessionId}/connection`,
@@ -159,10 +159,10 @@ describe('paths', () => {
     '*',
     'http://x/service/client/session-client',
   ]
-  it.each(odd)('F17: %s is answered 401 without credentials', async (path) => {
+  it.each(odd)('%s is answered 401 without credentials', async (path) => {
     expect(statusOf(await raw([`GET ${path} HTTP/1.1`]))).toBe(401)
   })
-  it.each(odd)('F17: %s with credentials is a 4xx with an error body', async (path) => {
+  it.each(odd)('%s with credentials is a 4xx with an error body', async (path) => {
     const answer = await raw([`GET ${path} HTTP/1.1`, `authorization: ${credentials()}`])
     if (statusOf(answer) === 200) return expect(path).toMatch(/sessions\?/)
     expect([400, 403, 404, 414]).toContain(statusOf(answer))
@@ -194,7 +194,7 @@ describe('paths', () => {
         (path) => [path, id] as const,
       ),
     ),
-  )('E20: %s is answered 404 for the id %j', async (path, id) => {
+  )('%s is answered 404 for the id %j', async (path, id) => {
     const method = path.includes('stream') ? 'DELETE' : 'GET'
     const answer = await call(method, `/${path.replace('SESSION', sessionId).replace('?', encodeURIComponent(id))}`)
     expect(answer.status).toBe(404)
@@ -210,14 +210,14 @@ it('requests for recordings are answered 501 while the module is off, also those
 })
 
 describe('methods and origins', () => {
-  it('E23: HEAD answers as GET does, without a body', async () => {
+  it('HEAD answers as GET does, without a body', async () => {
     const answer = await call('HEAD', `/sessions/${sessionId}`)
     expect([answer.status, answer.body]).toEqual([200, ''])
     expect((await call('HEAD', '/sessions/none')).status).toBe(404)
     expect((await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'HEAD' })).status).toBe(401)
   })
 
-  it('E23: OPTIONS answers without credentials and without content', async () => {
+  it('OPTIONS answers without credentials and without content', async () => {
     const answer = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS' })
     expect([answer.status, await answer.text()]).toEqual([204, ''])
   })
@@ -225,7 +225,7 @@ describe('methods and origins', () => {
   it.each([
     ['https://app.example', 'https://app.example'],
     ['https://evil.example', null],
-  ])('E23: CORS permits pages of %s: %s', async (origin, allowed) => {
+  ])('CORS permits pages of %s: %s', async (origin, allowed) => {
     const headers = { origin, 'access-control-request-method': 'POST' }
     const preflight = await fetch(`${stack.masterUrl}/service/api/sessions`, { method: 'OPTIONS', headers })
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([204, allowed])
@@ -334,7 +334,7 @@ describe('request ids', () => {
   })
 })
 
-it('E27: no error answer contains paths, SQL, stacks, hosts or secrets', () => {
+it('no error answer contains paths, SQL, stacks, hosts or secrets', () => {
   expect(errorAnswers.length).toBeGreaterThan(80)
   for (const answer of errorAnswers) {
     expect(answer).not.toMatch(

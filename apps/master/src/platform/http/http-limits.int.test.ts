@@ -72,7 +72,7 @@ function errorIn(answer: string): ErrorView {
 }
 
 describe('slow and broken requests', () => {
-  it(`E19: ends ${SLOW} connections with slow headers, and serves others meanwhile`, async () => {
+  it(`ends ${SLOW} connections with slow headers, and serves others meanwhile`, async () => {
     const slow = Array.from({ length: SLOW }, () =>
       exchange('POST /echo HTTP/1.1\r\nhost: x\r\n', (socket) => socket.write('a: b\r\n')),
     )
@@ -80,7 +80,7 @@ describe('slow and broken requests', () => {
     for (const answer of await Promise.all(slow)) expect(errorIn(answer)).toMatchObject({ status: 408 })
   })
 
-  it(`E19: ends ${SLOW} connections with slow bodies, and serves others meanwhile`, async () => {
+  it(`ends ${SLOW} connections with slow bodies, and serves others meanwhile`, async () => {
     const head = `POST /echo HTTP/1.1\r\nhost: x\r\nauthorization: ${AUTHORIZATION}\r\ncontent-type: application/json\r\n`
     const slow = Array.from({ length: SLOW }, () =>
       exchange(`${head}content-length: 10000\r\n\r\n`, (socket) => socket.write(' ')),
@@ -97,7 +97,7 @@ describe('slow and broken requests', () => {
       `GET / HTTP/1.1\r\nhost: x\r\nauthorization: Basic ${'A'.repeat(1_000_000)}\r\n\r\n`,
       431,
     ],
-  ])('F1: answers %s', async (_, head, status) => {
+  ])('answers %s', async (_, head, status) => {
     expect(errorIn(await exchange(head))).toMatchObject({ status })
   })
 
@@ -152,14 +152,14 @@ describe('bodies that are rejected', () => {
       chunked,
       501,
     ],
-  ])('E4, E5: a client whose body is %s gets the answer and no broken pipe', async (_, start, rest, status) => {
+  ])('a client whose body is %s gets the answer and no broken pipe', async (_, start, rest, status) => {
     const answer = await sendAll(start, rest)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*\\}$`))
     expect(answer).toMatch(/^connection: close\r$/im)
     expect(answer.match(/^HTTP\/1\.1 /gm)).toHaveLength(1)
   })
 
-  it('E4: a client that sends a Content-Length and no body is answered at once, and only once', async () => {
+  it('a client that sends a Content-Length and no body is answered at once, and only once', async () => {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
     socket.write(head('/echo', RIGHT, JSON_TYPE, LENGTH))
@@ -177,7 +177,7 @@ describe('failed attempts', () => {
     return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body: await answer.json() }
   }
 
-  it('F3: throttles wrong credentials of one address, and accepts valid ones from there', async () => {
+  it('throttles wrong credentials of one address, and accepts valid ones from there', async () => {
     for (let i = 0; i < 3; i++) expect((await from('192.0.2.1', wrong)).status).toBe(401)
     const refused = await from('192.0.2.1', wrong)
     expect(refused).toMatchObject({ status: 429, retryAfter: '2', body: { status: 429, error: 'Too Many Requests' } })

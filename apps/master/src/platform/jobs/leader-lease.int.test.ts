@@ -44,7 +44,7 @@ describe('the leader lease', () => {
     await one.lock.release()
   })
 
-  it('G9: passes on from a frozen master, which then cannot act as the leader', async () => {
+  it('passes on from a frozen master, which then cannot act as the leader', async () => {
     const one = await master(LEASE_MS)
     const two = await master()
     expect(await one.lock.acquire()).toBe(true)

@@ -52,7 +52,7 @@ describe('SocketRegistry', () => {
     expect(Object.values(received).map((frames) => frames.length)).toEqual([0, 1, 0])
   })
 
-  it('A20: delivers a notification to the other sockets when sending to one of them throws, and the later ones too', async () => {
+  it('delivers a notification to the other sockets when sending to one of them throws, and the later ones too', async () => {
     const { send, received, sent, end } = await room()
     const broken = sent.con_a
     if (!broken) throw new Error('con_a has a socket')

@@ -98,7 +98,7 @@ it('a list that the client does not read holds no database connection', async ()
   for (const answer of answers) answer.destroy()
 })
 
-it(`E24: sessions are created promptly while ${READERS} lists of ${LISTED} sessions are answered`, async () => {
+it(`sessions are created promptly while ${READERS} lists of ${LISTED} sessions are answered`, async () => {
   await stack.postgres.query('DELETE FROM session')
   await addSessions(1, LISTED)
   const state = { isReading: true }

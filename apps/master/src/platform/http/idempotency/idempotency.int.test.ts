@@ -37,7 +37,7 @@ const storedCalls = async (): Promise<string> =>
   JSON.stringify(await stack.postgres.query('SELECT * FROM idempotent_call'))
 
 describe('a POST with an Idempotency-Key', () => {
-  it('G10: gets the stored answer at the second time, from any master, and has no further effect', async () => {
+  it('gets the stored answer at the second time, from any master, and has no further effect', async () => {
     const first = await post('/sessions', {})
     const before = await sessionIds()
     const again = await post('/sessions', {}, key, 1)
@@ -73,7 +73,7 @@ describe('a POST with an Idempotency-Key', () => {
   it.each<[string, string, object]>([
     ['body', '/sessions', { mediaMode: 'RELAYED' }],
     ['path', '/signal', {}],
-  ])('G10: is rejected with 422 when its %s differs', async (_, path, body) => {
+  ])('is rejected with 422 when its %s differs', async (_, path, body) => {
     await post('/sessions', {})
     const other = await post(path, body, key, 1)
     expect([other.status, replayed(other)]).toEqual([422, false])
@@ -158,7 +158,7 @@ describe('a POST with an Idempotency-Key', () => {
   })
 })
 
-it('G10: the REST client retries when an answer is lost, and one session is created', async () => {
+it('the REST client retries when an answer is lost, and one session is created', async () => {
   const { hostname, port } = new URL(stack.masterUrl)
   const proxy = await TcpProxy.open({ host: hostname, port: Number(port) })
   try {
