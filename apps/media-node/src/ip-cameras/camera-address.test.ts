@@ -33,7 +33,7 @@ describe('the address of a camera', () => {
     ['64:ff9b::169.254.169.254', false],
     ['2002:7f00:1::', false],
     ['::ffff:10.0.0.5', true],
-  ])('E25: %s is allowed by default: %s', (address, isAllowed) => {
+  ])('%s is allowed by default: %s', (address, isAllowed) => {
     expect(isAllowedAddress(address, [])).toBe(isAllowed)
   })
 
@@ -75,7 +75,7 @@ describe('the address of a camera', () => {
     ['http://[::ffff:169.254.169.254]/1', [], 'is not allowed'],
     ['ftp://cam/1', [], 'rtspUri: must be one of rtsp'],
     ['rtsp://10.0.0.5/100%', [], 'rtspUri: has a path or query that is not percent-encoded correctly'],
-  ])('E25: %s is refused as INVALID', async (uri, addresses, message) => {
+  ])('%s is refused as INVALID', async (uri, addresses, message) => {
     const refused = checkCameraAddress(uri, [], resolvesTo(...addresses))
     await expect(refused).rejects.toThrow(message)
     await expect(refused).rejects.toMatchObject({ code: 'INVALID' })

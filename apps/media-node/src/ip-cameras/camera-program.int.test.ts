@@ -208,7 +208,7 @@ describe('failures of a camera', () => {
   })
 
   it.each<RtspFault>(['garbage', 'endless headers', 'endless description', 'large description'])(
-    'E25: %s fails within a bounded memory',
+    '%s fails within a bounded memory',
     async (fault) => {
       camera.fault = fault
       const from = open({ timeoutMs: 3_000 })
@@ -258,13 +258,13 @@ describe('forbidden addresses', () => {
     ['metadata', () => 'http://169.254.169.254/latest/meta-data/'],
     ['the unspecified address', () => `rtsp://0.0.0.0:${camera.port}/clip`],
     ['a name', () => `rtsp://localhost:${camera.port}/clip`],
-  ])('E25: %s is not connected', async (_, uri) => {
+  ])('%s is not connected', async (_, uri) => {
     const from = open({ uri: uri(), allow: [] })
     expect(await from.until('error')).toMatchObject({ cause: 'forbidden-address' })
     expect(camera.connections).toBe(0)
   })
 
-  it('E25: a redirect of a camera does not lead to them', async () => {
+  it('a redirect of a camera does not lead to them', async () => {
     camera.redirectTo = 'rtsp://127.0.0.77:8554/clip'
     expect(await open({ allow: ['127.0.0.1/32'] }).until('error')).toMatchObject({ cause: 'forbidden-address' })
   })

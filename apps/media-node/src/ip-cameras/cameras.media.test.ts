@@ -206,7 +206,7 @@ describe('a camera on the network', () => {
     await becomes('idle')
   })
 
-  it('I10: is read again after it was lost, and its packets continue', async () => {
+  it('is read again after it was lost, and its packets continue', async () => {
     const started = call()
     await cameras.startCamera(started)
     const viewer = await view(started)
@@ -358,7 +358,7 @@ describe('a camera on the network', () => {
     await until('its program has ended', () => programs().length === 0)
   })
 
-  it('E25: is not read at an address of this machine', async () => {
+  it('is not read at an address of this machine', async () => {
     const started = call()
     const source = { ...started.source, allowedAddresses: [] }
     await expect(cameras.startCamera({ ...started, source })).rejects.toMatchObject({

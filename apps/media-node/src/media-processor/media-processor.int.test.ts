@@ -212,7 +212,7 @@ describe('a media processor', () => {
     await decode('H264', sink.packets)
   })
 
-  it('E25: garbage at its input does not end it', async () => {
+  it('garbage at its input does not end it', async () => {
     const processing = await start('VP8', 'H264')
     const { source, sink } = processing
     for (let count = 0; count < 300; count++) {
@@ -225,7 +225,7 @@ describe('a media processor', () => {
     expect(Math.abs(sink.delays.at(-1) ?? Infinity)).toBeLessThan(budgetMs(300))
   })
 
-  it('E25: packets of other senders are ignored', async () => {
+  it('packets of other senders are ignored', async () => {
     const processing = await start('VP8', 'H264')
     const { source, sink, seen } = processing
     const { keyFramesWanted } = seen

@@ -95,7 +95,7 @@ it('of held sentences the oldest are dropped', async () => {
   ])
 })
 
-it('A20: an event that cannot be published does not keep back the events after it', async () => {
+it('an event that cannot be published does not keep back the events after it', async () => {
   fence.shut()
   // The bus throws when a message does not match its schema.
   events.publish('room', layers(0, 'no id'))

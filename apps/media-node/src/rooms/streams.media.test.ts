@@ -61,7 +61,7 @@ describe('publish', () => {
     await expect(stack.service.publish(again)).rejects.toMatchObject({ code: 'INVALID' })
   })
 
-  it('I5: is limited per connection', async () => {
+  it('is limited per connection', async () => {
     const roomId = newRoom()
     await stack.join(roomId, 'pub')
     const publish = (streamId: string) => stack.service.publish(publication(roomId, 'pub', streamId, [audioTrack()]))

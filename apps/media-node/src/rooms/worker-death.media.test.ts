@@ -21,7 +21,7 @@ const isAlive = (pid: number): boolean => {
 }
 
 describe('a worker', () => {
-  it('A3: that is killed loses its own rooms only, reports them once, and is restarted', async () => {
+  it('that is killed loses its own rooms only, reports them once, and is restarted', async () => {
     stack = await MediaStack.start({ size: 2 })
     const { service, pool, lost } = stack
     for (const roomId of ['a', 'b', 'c', 'd']) {
@@ -51,7 +51,7 @@ describe('a worker', () => {
     expect(lost).toEqual([doomed])
   })
 
-  it('B4: that is frozen is killed and restarted', async () => {
+  it('that is frozen is killed and restarted', async () => {
     // Enough ticks for a healthy worker that waits for the CPU.
     stack = await MediaStack.start({ watchdog: { tickMs: 50, probeEvery: 2, maxUnanswered: 40 } })
     const { lost, pool } = stack

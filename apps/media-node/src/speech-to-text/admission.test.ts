@@ -10,7 +10,7 @@ const load = (changes: Partial<Load> = {}): Load => ({
   ...changes,
 })
 
-describe('J5: a model is admitted', () => {
+describe('a model is admitted', () => {
   it.each<[string, Load, number]>([
     ['where its memory is available', load(), 1_000],
     ['where a slot is free', load({ slots: 2 }), 250],

@@ -63,7 +63,7 @@ const codes = async (calls: readonly Promise<unknown>[]): Promise<string[]> =>
 const statesOf = (models: LanguageModels): string[] => models.states.map(({ lang, status }) => `${lang} ${status}`)
 
 withEngine(
-  'J1, J2, J3: loading and unloading answer with the codes of the contract',
+  'loading and unloading answer with the codes of the contract',
   async () => {
     const models = open()
     expect(await codes([models.load('fr-FR', nameOf()), models.load('../en-US', nameOf())])).toEqual([
@@ -91,7 +91,7 @@ withEngine(
 )
 
 withEngine(
-  'J5: a model without a free slot or without memory is refused with the reason, and none is evicted',
+  'a model without a free slot or without memory is refused with the reason, and none is evicted',
   async () => {
     const models = open({ slots: 1 })
     await models.load('en-US', nameOf())
@@ -153,7 +153,7 @@ withEngine(
 )
 
 withEngine(
-  'J7: a use that does not wait for the model is refused as not ready, and finds it loaded later',
+  'a use that does not wait for the model is refused as not ready, and finds it loaded later',
   async () => {
     const models = open()
     await expect(models.acquire('en-US', settings(), 1)).rejects.toMatchObject({
@@ -170,7 +170,7 @@ withEngine(
 )
 
 withEngine(
-  'A13: a killed model that REST loaded is loaded again, and a use meanwhile waits for it',
+  'a killed model that REST loaded is loaded again, and a use meanwhile waits for it',
   async () => {
     const models = open()
     await models.load('en-US', nameOf())
@@ -221,7 +221,7 @@ withEngine(
 describe.each([
   ['vosk', 'graph/HCLr.fst', 0.5],
   ['moonshine', 'decoder_model_merged.onnx', 0.97],
-])('J6: a truncated model of %s', (name, file, share) => {
+])('a truncated model of %s', (name, file, share) => {
   const damaged = testEngine(name)
   ;(damaged ? it : it.skip)(
     'is refused with the reason, and frees its slot',
@@ -240,7 +240,7 @@ describe.each([
 })
 
 withEngine(
-  'J8: neither memory nor descriptors grow over cycles of loading and unloading',
+  'neither memory nor descriptors grow over cycles of loading and unloading',
   async () => {
     const models = open()
     const cycle = async (): Promise<void> => {

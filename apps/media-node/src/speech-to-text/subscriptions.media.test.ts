@@ -167,7 +167,7 @@ async function unloadAll(): Promise<void> {
 }
 
 withEngine.each(['SIGKILL', 'SIGSTOP'] as const)(
-  'A13: after %s of a model each subscriber learns of it once, and captions resume within 5 s',
+  'after %s of a model each subscriber learns of it once, and captions resume within 5 s',
   async (signal) => {
     const { roomId, pub } = await suite.captions.room(['sub', 'other'])
     for (const connectionId of ['sub', 'other']) await suite.captions.subscribe(roomId, connectionId)
@@ -230,7 +230,7 @@ withEngine(
 )
 
 withEngine(
-  'A13: a model that is killed while streams open is reported once to each accepted subscription',
+  'a model that is killed while streams open is reported once to each accepted subscription',
   async () => {
     for (const delayMs of [0, 10, 100]) {
       const { roomId } = await suite.captions.room()

@@ -82,7 +82,7 @@ withEngine(
 )
 
 withEngine(
-  'A13: a transcription continues by itself within 5 s after SIGKILL of its model, without an event to clients',
+  'a transcription continues by itself within 5 s after SIGKILL of its model, without an event to clients',
   async () => {
     const { roomId, pub } = await suite.captions.room()
     await suite.captions.transcribe(roomId)

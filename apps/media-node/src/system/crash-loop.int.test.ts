@@ -7,7 +7,7 @@ const rig = NodeRig.forTests()
 
 const CRASH_LOOP = 'the media workers are in a crash loop'
 
-it('A4: a node whose workers are in a crash loop reports no usable worker and logs the crash loop once', async () => {
+it('a node whose workers are in a crash loop reports no usable worker and logs the crash loop once', async () => {
   const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_WORKERS: '4' })
   const lines: string[] = []
   node.onLine((line) => lines.push(line))

@@ -41,7 +41,7 @@ describe('a busy node that receives SIGTERM', () => {
     expect(workers.filter(isRunning)).toEqual([])
   })
 
-  it('A14: exits at the deadline and reports its remaining rooms', async () => {
+  it('exits at the deadline and reports its remaining rooms', async () => {
     const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_DRAIN_TIMEOUT: '1' })
     await rig.master.join(nodeId, 'room', 'con')
     node.kill('SIGTERM')
@@ -50,7 +50,7 @@ describe('a busy node that receives SIGTERM', () => {
   })
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'A15: shuts down gracefully and at once at a second signal, %s',
+    'shuts down gracefully and at once at a second signal, %s',
     async (signal) => {
       const { node, nodeId } = await rig.launchReady(A_DAY)
       await rig.master.join(nodeId, 'room', 'con')

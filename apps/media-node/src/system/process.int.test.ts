@@ -68,7 +68,7 @@ describe('the process', () => {
     expect(workers.filter(isRunning)).toEqual([])
   })
 
-  it('I8, K18: logs in one line why it cannot start', async () => {
+  it('logs in one line why it cannot start', async () => {
     const withoutWorker = await rig.launch({ MEDIASOUP_WORKER_BIN: '/nowhere/mediasoup-worker' })
     expect(await withoutWorker.node.exited).toBe(1)
     // Root is warned that it has not dropped root.

@@ -72,7 +72,7 @@ withEngine(
 )
 
 withEngine(
-  'J10: the language models of a node end with it when it is killed',
+  'the language models of a node end with it when it is killed',
   async () => {
     const { node, slots } = await launchLoaded()
     node.kill('SIGKILL')

@@ -136,7 +136,7 @@ describe('the transcoding of a video', () => {
     await expectDecodable(subscriber)
   })
 
-  it('B4: continues with another program when its program is killed or suspended', async () => {
+  it('continues with another program when its program is killed or suspended', async () => {
     const publisher = await testbed.publish(VP8_SESSION)
     const subscriber = await testbed.subscribe(publisher, ['H264'])
     const consumer = subscriber.video
@@ -186,7 +186,7 @@ describe('the transcoding of a video', () => {
     publisher.stream.replaceMedia(new Map())
   })
 
-  it('A3: ends with the worker of its room', async () => {
+  it('ends with the worker of its room', async () => {
     const publisher = await testbed.publish(VP8_SESSION)
     await receives(await testbed.subscribe(publisher, ['H264']))
     const { worker } = publisher.room.routers[0]!.worker

@@ -208,7 +208,7 @@ it('the death of the compositor is reported, and the file is playable', async ()
 })
 
 it.each([true, false])(
-  'A5: a compositor that is suspended is killed, its file ends there (video %s)',
+  'a compositor that is suspended is killed, its file ends there (video %s)',
   async (hasVideo) => {
     await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
     const recorder = composition.recorder({ ...SIZE, hasVideo })
@@ -230,7 +230,7 @@ it.each([true, false])(
   60_000,
 )
 
-it('A5: a suspended compositor does not delay a stop', async () => {
+it('a suspended compositor does not delay a stop', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red'), audio: TONE })
   const recorder = composition.recorder(SIZE)
   await recorder.start()

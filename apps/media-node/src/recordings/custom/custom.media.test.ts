@@ -125,7 +125,7 @@ function record(path: string, more: { width?: number; height?: number; hasAudio?
   return recorder
 }
 
-it('D22: the picture and the sound of a page are recorded, and no command line shows its token', async () => {
+it('the picture and the sound of a page are recorded, and no command line shows its token', async () => {
   const recorder = record('/page')
   await recorder.start()
   expect((await commandLines()).filter((line) => line.includes('tok_HIDDEN'))).toEqual([])
@@ -198,7 +198,7 @@ it.each([
   ['pulseaudio', 'ffmpeg wrote nothing'],
   ['chromium', 'chromium wrote nothing'],
 ])(
-  'A5: a suspended %s ends the part, and the file up to there plays',
+  'a suspended %s ends the part, and the file up to there plays',
   async (name, why) => {
     const recorder = record('/page')
     await recorder.start()

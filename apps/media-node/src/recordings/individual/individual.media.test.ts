@@ -246,7 +246,7 @@ it('a killed recorder is followed by another file of its stream, and ends the pa
   for (const { name } of files) expect((await probe(join(own, name))).duration).toBeGreaterThan(1)
 })
 
-it('A5: a suspended recorder is killed and its file ends there; a muted stream does not count as a stall', async () => {
+it('a suspended recorder is killed and its file ends there; a muted stream does not count as a stall', async () => {
   const room = await newRoom()
   await camera(room, 'str_A')
   const muted = await camera(room, 'str_B')
