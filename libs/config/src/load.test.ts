@@ -74,7 +74,7 @@ describe('loadMasterConfig', () => {
     else expect(problemsOf(loadMasterConfig, env)).toEqual([expect.stringContaining('SERVICE_COMPAT_PREFIX: must be')])
   })
 
-  it('F18: treats an empty variable as not set, and trims values', () => {
+  it('treats an empty variable as not set, and trims values', () => {
     const env = { ...LEAST, SERVICE_PORT: '', SERVICE_LOG_LEVEL: '  ', SERVICE_HOST: ' 127.0.0.1 ' }
     expect(loadMasterConfig(env)).toMatchObject({
       SERVICE_PORT: 4443,
@@ -84,7 +84,7 @@ describe('loadMasterConfig', () => {
     expect(problemsOf(loadMasterConfig, { ...LEAST, SERVICE_SECRET: '' })).toEqual(['SERVICE_SECRET: is mandatory'])
   })
 
-  it('F18: reports all problems together, without secrets', () => {
+  it('reports all problems together, without secrets', () => {
     const problems = problemsOf(loadMasterConfig, {
       SERVICE_SECRET: 'hush hush',
       DATABASE_URL: 'mysql://user:hush@db',

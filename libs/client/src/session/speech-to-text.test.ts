@@ -181,7 +181,7 @@ describe('speech to text', () => {
   })
 
   describe('after a failure of the recognition', () => {
-    it('A13: emits an exception and subscribes again at once', async () => {
+    it('emits an exception and subscribes again at once', async () => {
       await subscribe()
       disconnect()
       await testbed.waitForEvent(INTERRUPTED)
@@ -191,7 +191,7 @@ describe('speech to text', () => {
       expect(testbed.log).toEqual([INTERRUPTED, 'speechToTextMessage str_b recognized back'])
     })
 
-    it('A13: retries after about a second, with growing delays, until it succeeds', async () => {
+    it('retries after about a second, with growing delays, until it succeeds', async () => {
       await subscribe()
       testbed.server.answer('subscribeToSpeechToText', refused('NOT_READY'))
       disconnect()

@@ -42,7 +42,7 @@ async function roguePeer(given = users): Promise<{ peer: NatsConnection; serverE
 }
 
 describe('a bus with authorization', () => {
-  it('K16: refuses a client without credentials', async () => {
+  it('refuses a client without credentials', async () => {
     await expect(connect({ servers: nats.url })).rejects.toThrow(/authorization/i)
     await expect(connect({ servers: nats.url, user: users.node.user, pass: 'wrong' })).rejects.toThrow(/authorization/i)
   })
@@ -131,7 +131,7 @@ describe('a bus with authorization', () => {
     expect((await rejected)?.message).toMatch(/permissions violation for subscription/i)
   })
 
-  it('K16: does not let a media node use the subjects of another cluster, or of no cluster', async () => {
+  it('does not let a media node use the subjects of another cluster, or of no cluster', async () => {
     const { peer } = await roguePeer(others)
     for (const subject of [prefix + SUBJECT.nodeCommand('media_a', 'join'), SUBJECT.allHeartbeats, '>']) {
       const rejected = new Promise<Error | null>((resolve) => peer.subscribe(subject, { callback: resolve }))

@@ -136,7 +136,7 @@ describe('ReportSender', () => {
     await masterBus.close(10)
   })
 
-  it('A20: delivers the reports behind one that masters fail to handle, and that one when they succeed', async () => {
+  it('delivers the reports behind one that masters fail to handle, and that one when they succeed', async () => {
     const [masterBus, node] = [await buses.connect(nats.url), await buses.connect(nats.url)]
     const handled: string[] = []
     let isBroken = true

@@ -150,7 +150,7 @@ describe('HttpErrorFilter', () => {
   it.each([
     ['/things/unknown', 'detail: postgres://a:***@b'],
     ['/things/code/INTERNAL', 'a message about INTERNAL'],
-  ])('E27: answers %s without details, and logs it with stack and request id', async (path, message) => {
+  ])('answers %s without details, and logs it with stack and request id', async (path, message) => {
     const { status, body, response } = await ask(path)
     expect(status).toBe(500)
     expect(body).toMatchObject({ error: 'Internal Server Error', message: 'internal error', path })

@@ -157,7 +157,7 @@ it('corrupt Opus in a valid packet is silence of its length', () => {
   expect(recorder.spans).toHaveLength(1)
 })
 
-it.each([2.5, 10, 40, 60, 120])('J11: packets of %d ms are audio of the same length', (packetMs) => {
+it.each([2.5, 10, 40, 60, 120])('packets of %d ms are audio of the same length', (packetMs) => {
   // Code 3 with repeated frames of 2.5 ms of CELT silence.
   const frames = packetMs / 2.5
   const payload =
@@ -179,7 +179,7 @@ it.each([
   ['half an hour of silence without DTX, with levels', 30, { levels: true }],
   // Each packet is decoded to measure its level.
   ['10 minutes of silence without levels', 10, {}],
-])('J11: %s does not grow anything', (_name, minutes, options) => {
+])('%s does not grow anything', (_name, minutes, options) => {
   const minute = send([{ kind: 'noise', ms: 60_000, level: -75 }], options)
   const { pipeline, recorder } = openPipeline()
   let sequence = 0

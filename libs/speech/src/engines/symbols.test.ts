@@ -6,7 +6,7 @@ it.each([
   ['without a line break at its end', '<eps> 0\na 1\nb 2\nc 3', undefined],
   ['a space as a symbol', '<eps> 0\n  1\nb 2\nc 3\n', undefined],
   ['two symbols with one id', '<eps> 0\na 1\nb 2\n<s> 2\n', undefined],
-])('J6: a table of symbols is accepted: %s', (_table, text, problem) => {
+])('a table of symbols is accepted: %s', (_table, text, problem) => {
   expect(symbolsProblem(Buffer.from(text))).toBe(problem)
 })
 
@@ -16,6 +16,6 @@ it.each([
   ['empty', '', 'it is empty'],
   ['cut within a symbol', '<eps> 0\na 1\nwo', 'its last line has no number'],
   ['cut within a number', table(2_000).slice(0, -3), 'its last line is cut off'],
-])('J6: a damaged table of symbols is reported: %s', (_table, text, problem) => {
+])('a damaged table of symbols is reported: %s', (_table, text, problem) => {
   expect(symbolsProblem(Buffer.from(text))).toBe(problem)
 })

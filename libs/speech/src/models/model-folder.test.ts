@@ -119,7 +119,7 @@ describe('the model of a language', () => {
   })
 
   it.each(['', '.', '..', '../en-US', 'en/US', '/etc', 'a b', '\0', 'x'.repeat(65), 'fr-FR'])(
-    'J1: an unknown language is reported as such: %j',
+    'an unknown language is reported as such: %j',
     async (language) => {
       const models = modelsWith(filled(['am/final.mdl']))
       await expect(findModel(models, language)).rejects.toMatchObject({ code: 'unknown-language' })
@@ -142,7 +142,7 @@ describe('the model of a language', () => {
       /stt\.json: .*inside of the folder.*encoder/,
     ],
   ]
-  it.each(problems)('J6: an unusable folder is reported with the reason: %s', async (_problem, files, words) => {
+  it.each(problems)('an unusable folder is reported with the reason: %s', async (_problem, files, words) => {
     await expect(findModel(modelsWith(files), 'en-US')).rejects.toMatchObject({
       code: 'invalid-model',
       message: expect.stringMatching(words),

@@ -76,7 +76,7 @@ it('collects short frames to larger calls, and gives results the time of the str
   expect(parts.length).toBeLessThan(10)
 })
 
-it('J11: drops audio instead of growing when the recognizer is too slow, and stays in time', async () => {
+it('drops audio instead of growing when the recognizer is too slow, and stays in time', async () => {
   const { stream, finals, ends, tested, speak } = recognition()
   const { promise, resolve } = Promise.withResolvers<void>()
   stream.gate = promise
@@ -91,7 +91,7 @@ it('J11: drops audio instead of growing when the recognizer is too slow, and sta
   expect(finals.at(-1)).toMatchObject({ start: 100, end: 101 })
 })
 
-it('J11: drops the oldest audio that waits, and ends the utterance before the gap', async () => {
+it('drops the oldest audio that waits, and ends the utterance before the gap', async () => {
   const { stream, finals, ends, tested, speak } = recognition()
   const { promise, resolve } = Promise.withResolvers<void>()
   stream.gate = promise

@@ -38,7 +38,7 @@ const [quickest] = TEST_ENGINES.toReversed()
 const withEngine = quickest ? it : it.skip
 
 withEngine(
-  'J10: a slot that is killed reports its exit and takes no stream',
+  'a slot that is killed reports its exit and takes no stream',
   async () => {
     const { slot, exits } = await start(quickest!)
     await slot.open('a', { kind: 'file', path: silence, pace: 1 })
@@ -52,7 +52,7 @@ withEngine(
 )
 
 withEngine(
-  'J10: a slot that hangs is killed when its heartbeats stop',
+  'a slot that hangs is killed when its heartbeats stop',
   async () => {
     const { slot, exits } = await start(quickest!, { limits: { heartbeatMs: 200, silenceMs: 5_000 } })
     const pid = slot.pid!
@@ -67,7 +67,7 @@ withEngine(
 )
 
 withEngine(
-  'J7: a model that loads too slowly is given up',
+  'a model that loads too slowly is given up',
   async () => {
     await expect(startSlot(quickest!, { limits: { loadMs: 1 } })).rejects.toThrow(/en-US took longer than 1 ms/)
     expect(childrenOf(process.pid)).toEqual([])
@@ -90,7 +90,7 @@ withEngine(
 )
 
 withEngine(
-  'J10: a slot ends when its node is killed',
+  'a slot ends when its node is killed',
   async () => {
     const script = `import { Slot } from ${JSON.stringify(new URL('slot.js', import.meta.url).href)}
     const events = { result() {}, closed() {}, exit() {} }
@@ -121,7 +121,7 @@ describe.each([
   ['moonshine', 'decoder_model_merged.onnx', 0.97],
   ['moonshine', 'silero_vad.onnx', 0.5],
   ['moonshine', 'tokens.txt', 0.5],
-])('J6: a truncated model of %s', (name, file, share) => {
+])('a truncated model of %s', (name, file, share) => {
   const engine = testEngine(name)
   ;(engine ? it : it.skip)(
     `is refused with a reason: ${file}, ${share} of it`,
@@ -186,7 +186,7 @@ withEngine(
 )
 
 withEngine(
-  'J8: the memory is back after 8 times loading and unloading',
+  'the memory is back after 8 times loading and unloading',
   async () => {
     const cycle = async (at: number): Promise<void> => {
       const { slot } = await startSlot(TEST_ENGINES[at % TEST_ENGINES.length]!)

@@ -24,7 +24,7 @@ it.each([
   [4.5, 12.5],
   [5, 20],
   [5.5, 20.5],
-])('J11: %d s of the audio that the engine received is %d s of the stream', (engine, stream) => {
+])('%d s of the audio that the engine received is %d s of the stream', (engine, stream) => {
   expect(gated().toStream(engine)).toBe(stream)
 })
 
@@ -41,7 +41,7 @@ it('without audio times stay as they are', () => {
   expect(new TimeMap().toStream(3)).toBe(3)
 })
 
-it('J11: hours of short utterances need no more memory, and recent times stay exact', () => {
+it('hours of short utterances need no more memory, and recent times stay exact', () => {
   const map = new TimeMap()
   for (let at = 0; at < 100_000; at++) map.add(s(at * 10), s(1))
   expect(map.toStream(99_999.5)).toBe(999_990.5)

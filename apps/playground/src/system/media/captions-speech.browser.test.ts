@@ -181,7 +181,7 @@ describeEach('captions of real speech, recognized by $name', (testEngine: TestEn
   if (testEngine.name !== 'vosk') return
 
   it(
-    'continues in another language, after muting, and after the failure of the model (A13)',
+    'continues in another language, after muting, and after the failure of the model',
     async () => {
       const { ada, grace } = await meeting()
       await turnOn(grace.page, 'en-US')

@@ -23,7 +23,7 @@ describe('media over a bad network', () => {
   const join = (session: string, name: string): Promise<Tab> =>
     Tab.join(service.browser.context, service.stack.playgroundUrl ?? '', session, name)
 
-  it('B12: reports blocked media, and recovers from another port without disconnecting anyone', async () => {
+  it('reports blocked media, and recovers from another port without disconnecting anyone', async () => {
     const [ada, grace] = [await join('tea', 'Ada'), await join('tea', 'Grace')]
     await Promise.all([ada.seesFrames(10), grace.seesFrames(10)])
     await Promise.all([ada.forget(), grace.forget()])
@@ -44,7 +44,7 @@ describe('media over a bad network', () => {
     await Promise.all([ada.leave(), grace.leave()])
   })
 
-  it('B10: survives a loss of a fifth of the packets and a delay without any event', async () => {
+  it('survives a loss of a fifth of the packets and a delay without any event', async () => {
     // The worker probes a new transport at once: with a delay, the page already has a track for the probes.
     proxy.weather = { ...STORM, loss: 0 }
     const [ada, grace] = [await join('storm', 'Ada'), await join('storm', 'Grace')]

@@ -26,7 +26,7 @@ const reachable = Buffer.concat([
 ])
 const lookahead = Buffer.concat([graph('olabel_lookahead'), int32(446_681_434), constant, reachable])
 
-describe('J6: a graph of OpenFst', () => {
+describe('a graph of OpenFst', () => {
   it.each([
     ['of states and arcs', constant],
     ['with reachable labels', lookahead],
