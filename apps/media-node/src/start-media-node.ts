@@ -52,7 +52,7 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   await dropPrivileges({ ...runAsOptions(config, env), logger })
   for (const advice of configAdvice('node', env)) logger.warn(advice)
   if (process.env.CAMERA_BIN) checkAuthorities(config)
-  // What the infrastructure have to say, before there is an application.
+  // The infrastructure logs before there is an application.
   Logger.overrideLogger(logger)
   const infrastructure = await openInfrastructure(config, workers, logger, signal)
   const { identity, bus, pool } = infrastructure
@@ -75,7 +75,10 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   app.get(ClockSyncService).start()
   app.get(RegistrationService).start()
   app.get(RecordingsService).start()
-  logger.log(`media node ${identity.nodeId} listens for media at ${identity.address} with ${pool.workers.size} workers`)
+  logger.log(
+    { mediaNodeId: identity.nodeId, address: identity.address, workers: pool.workers.size },
+    'the media node listens for media',
+  )
   const lifecycle = app.get(LifecycleService)
   return {
     signalled: () => lifecycle.signalled(),

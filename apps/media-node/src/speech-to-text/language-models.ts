@@ -221,7 +221,7 @@ export class LanguageModels {
       entry.slot = slot
       entry.loadedAt = performance.now()
       const ms = Math.round(entry.loadedAt - begin)
-      this.#logger.log({ lang: entry.lang, engine: engine.name, pid: slot.pid, ms }, 'loaded a language model')
+      this.#logger.log({ lang: entry.lang, engine: engine.name, slotPid: slot.pid, ms }, 'loaded a language model')
       this.options.metrics.load('loaded')
       this.#scheduleUnload(entry, Math.max(entry.unloadAfterMs, RETRY_MS))
       return slot
@@ -238,7 +238,7 @@ export class LanguageModels {
   }
 
   #failed(entry: ModelEntry, slot: ModelSlot, reason: string, failure: SlotFailure): void {
-    this.#logger.error({ lang: entry.lang, pid: slot.pid, streams: slot.streams }, reason)
+    this.#logger.warn({ lang: entry.lang, slotPid: slot.pid, streams: slot.streams }, reason)
     this.options.metrics.failure(failure)
     this.#retire(entry, slot)
     entry.users.clear()

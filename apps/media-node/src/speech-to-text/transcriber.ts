@@ -92,7 +92,7 @@ export class Transcriber {
     if (this.#state !== 'open') return
     this.close()
     if (this.source.closed) return
-    this.#logger.error({ streamId: this.source.id }, `recognizing the speech of a stream failed: ${reason}`)
+    this.#logger.warn({ streamId: this.source.id }, `recognizing the speech of a stream failed: ${reason}`)
     this.events.failed(reason)
   }
 }

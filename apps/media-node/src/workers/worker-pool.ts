@@ -123,7 +123,10 @@ export class WorkerPool {
 
   #watch(worker: PoolWorker): Watchdog {
     const onFrozen = (): void => {
-      this.#logger.error({ slot: worker.slot, pid: worker.worker.pid }, 'a media worker does not answer: killing it')
+      this.#logger.error(
+        { slot: worker.slot, workerPid: worker.worker.pid },
+        'a media worker does not answer: killing it',
+      )
       worker.kill()
     }
     return new Watchdog(() => worker.probe(), onFrozen, this.options.watchdog ?? WATCHDOG_TIMING)

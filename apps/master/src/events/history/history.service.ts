@@ -39,7 +39,7 @@ export class HistoryService implements OnApplicationBootstrap, OnModuleDestroy {
       events,
       consumer: 'history',
       handle: (records, manager) => this.#store(records, manager),
-      onError: (error) => this.#logger.error({ err: error }, 'writing the history failed, will retry'),
+      onError: (error) => this.#logger.warn({ err: error }, 'writing the history failed, will retry'),
     })
   }
 

@@ -37,7 +37,7 @@ export class SessionResync implements OnModuleInit, OnModuleDestroy {
       const { participant } = socket
       if (!participant) return
       await this.#resync(socket, participant).catch((error: unknown) => {
-        this.#logger.error(
+        this.#logger.warn(
           { err: error, connectionId: participant.connectionId },
           'sending a snapshot failed, closing the socket',
         )

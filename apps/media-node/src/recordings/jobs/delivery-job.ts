@@ -113,7 +113,7 @@ export class DeliveryJob {
     } catch (err) {
       if (this.environment.signal.aborted) return 'left'
       if (this.#signal.aborted) return this.#remove()
-      this.logger.error({ err, ...this.running, attempt }, 'finishing the recording part failed, will retry')
+      this.logger.warn({ err, ...this.running, attempt }, 'finishing the recording part failed, will retry')
       return undefined
     }
   }

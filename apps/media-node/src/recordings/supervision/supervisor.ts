@@ -97,7 +97,7 @@ export class Supervisor {
     const { program, onStalled } = this.supervised
     stalls.inc({ program })
     const why = `wrote nothing for ${Math.round(silentMs / 1_000)} s`
-    this.#logger.error(
+    this.#logger.warn(
       { program, silentMs: Math.round(silentMs) },
       'a program of a recording job is stalled: killing it',
     )
