@@ -66,7 +66,7 @@ async function buildInstance(context: StartContext): Promise<Instance> {
     opened.use(served.instance.opened)
     await recordServed(served, logger)
     const { config, masterId } = served.instance.infrastructure
-    logger.log(`master ${masterId} serves ${config.SERVICE_PUBLICURL}`)
+    logger.log({ masterId }, `the master serves ${config.SERVICE_PUBLICURL}`)
     return { close: () => shutDown(served.instance, opened, logger) }
   } catch (error) {
     await closeOpened(opened, logger)
@@ -81,14 +81,14 @@ async function shutDown(
 ): Promise<void> {
   const { config, masterId } = infrastructure
   const delayMs = Math.max(config.SERVICE_SHUTDOWN_DELAY * 1_000, MIN_SHUTDOWN_DELAY_MS)
-  logger.log(`master ${masterId} shuts down: it is not ready, and closes its client sockets after ${delayMs} ms`)
+  logger.log({ masterId }, `the master shuts down: it is not ready, and closes its client sockets after ${delayMs} ms`)
   app.get(OpsService).setDraining()
   await sleep(delayMs)
   // Before Nest waits for the operations in progress, which may take long.
   const closed = await app.get(SignallingGateway).closeAllSockets()
-  logger.log(`master ${masterId} has closed ${closed} client sockets, and ends what is in progress`)
+  logger.log({ masterId, closed }, 'the master has closed its client sockets, and ends what is in progress')
   await opened.disposeAsync()
-  logger.log(`master ${masterId} has shut down`)
+  logger.log({ masterId }, 'the master has shut down')
 }
 
 /** Reads the address from the environment: overrides are in the database, which may not be there yet. */

@@ -221,7 +221,7 @@ export class AutoscalingService implements OnModuleDestroy {
         : this.nodeCommands.request({ nodeId }, command, {})
     const completed = request.catch((error: unknown) => {
       if (command === 'undrain' && bootId !== undefined) this.#notWakeable.add(bootId)
-      this.#logger.warn({ err: error }, `sending ${command} to media node ${nodeId} failed`)
+      this.#logger.warn({ err: error, mediaNodeId: nodeId }, `sending ${command} to the media node failed`)
     })
     this.#track(completed)
   }

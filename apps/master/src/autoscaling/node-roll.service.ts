@@ -54,7 +54,7 @@ export class NodeRollService implements OnModuleDestroy {
       case 'surge': {
         const node = { ...this.fleet.newNode(), isSurge: true }
         if (!(await this.#change({ entries: [node], assertLeader }))) return
-        this.#logger.log(`launching media node ${node.id} to replace an outdated one`)
+        this.#logger.log({ mediaNodeId: node.id }, 'launching a media node to replace an outdated one')
         this.#surge = node.id
         return this.#start(node)
       }
@@ -62,7 +62,7 @@ export class NodeRollService implements OnModuleDestroy {
         const { surge, node } = action
         const statuses = [{ id: node, status: 'waiting-idle-to-terminate' as const }]
         if (!(await this.#change({ statuses, settled: [surge], assertLeader }))) return
-        this.#logger.log(`draining the outdated media node ${node}, which ${surge} replaces`)
+        this.#logger.log({ mediaNodeId: node, replacement: surge }, 'draining the outdated media node')
         return this.#drain(node)
       }
       case 'keep':

@@ -61,7 +61,7 @@ export class EndpointsService {
         after = page.next
       } while (after !== undefined)
     } catch (error) {
-      this.#logger.warn(`media node ${nodeId} did not describe its transports: ${String(error)}`)
+      this.#logger.warn({ mediaNodeId: nodeId }, `the media node did not describe its transports: ${String(error)}`)
     }
     return found
   }

@@ -22,7 +22,7 @@ export class FilterReports {
     const removed = await this.filters.remove(streamId, filterId)
     if (!removed) return
     failures.inc({ type: removed.type })
-    this.#logger.warn({ roomId, streamId }, `the filter ${removed.type} of a stream failed: ${reason}`)
+    this.#logger.warn({ uniqueSessionId: roomId, streamId }, `the filter ${removed.type} of a stream failed: ${reason}`)
     if (removed.wasShown)
       announceFilter(this.broadcast, roomId, { streamId, connectionId }, {}, { reason: 'filterFailed' })
   }

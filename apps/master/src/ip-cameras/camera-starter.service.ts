@@ -47,7 +47,10 @@ export class CameraStarter {
       run: (candidate) => this.#startAt(candidate, connection, filter),
     })
     this.transcriptions.entered(connection.roomId, place).catch((error: unknown) => {
-      this.#logger.warn({ err: error, roomId: connection.roomId }, 'starting the transcription failed, will retry')
+      this.#logger.warn(
+        { err: error, uniqueSessionId: connection.roomId },
+        'starting the transcription failed, will retry',
+      )
     })
     return { tracks, filter, place }
   }

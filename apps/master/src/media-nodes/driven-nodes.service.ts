@@ -46,7 +46,7 @@ export class DrivenNodesService {
     const view = { rows: this.mediaNodes.rows(), driven, alive, now: this.clock.now() }
     for (const action of drivenPlan(view)) {
       await this.#apply(action).catch((error: unknown) => {
-        this.#logger.warn({ err: error }, `reconciling media node ${idOf(action)} failed, will retry`)
+        this.#logger.warn({ err: error, mediaNodeId: idOf(action) }, 'reconciling the media node failed, will retry')
       })
     }
     await this.driver.annotate?.(this.#uses())
@@ -60,13 +60,16 @@ export class DrivenNodesService {
         const row = await this.launches.fail(action.id, action.reason)
         // Otherwise it has connected meanwhile, or another step has ended its launch and stops it.
         if (!row) return
-        this.#logger.warn(`media node ${action.id} did not start: ${action.reason}`)
+        this.#logger.warn({ mediaNodeId: action.id }, `the media node did not start: ${action.reason}`)
         return this.launches.drop(row)
       }
       case 'explain':
         return this.#explain(action.id, action.reason)
       case 'drop':
-        this.#logger.log(`removing what is left of media node ${action.node.id}: ${action.node.name}`)
+        this.#logger.log(
+          { mediaNodeId: action.node.id },
+          `removing what is left of the media node: ${action.node.name}`,
+        )
         return this.driver.drop({ id: action.node.id })
     }
   }
@@ -75,7 +78,7 @@ export class DrivenNodesService {
   async #repeatLaunch({ id, environmentId, isSurge }: { id: string; environmentId: string; isSurge: boolean }) {
     if (this.#launching.has(id)) return
     this.#launching.add(id)
-    this.#logger.log(`repeating the launch of media node ${id}`)
+    this.#logger.log({ mediaNodeId: id }, 'repeating the launch of the media node')
     try {
       await this.launches.start({ id, environmentId, isSurge }).catch(() => undefined)
     } finally {
@@ -87,7 +90,8 @@ export class DrivenNodesService {
     const row = await this.repository.change((change) => this.repository.set(change, id, { statusReason }))
     if (!row) return
     this.mediaNodes.update(row)
-    if (statusReason !== null) this.#logger.warn(`media node ${id} is ${row.status}: ${statusReason}`)
+    if (statusReason !== null)
+      this.#logger.warn({ mediaNodeId: id }, `the media node is ${row.status}: ${statusReason}`)
   }
 
   #uses() {

@@ -63,7 +63,7 @@ export class NodeCommands {
     params: NodeCommandParams<C>,
   ): Promise<void> {
     await this.request(node, command, params).catch((error: unknown) => {
-      this.#logger.warn(`media node ${node.nodeId} did not complete ${command}: ${String(error)}`)
+      this.#logger.warn({ mediaNodeId: node.nodeId }, `the media node did not complete ${command}: ${String(error)}`)
     })
   }
 }

@@ -63,7 +63,7 @@ export class NodeLaunchService {
       return row
     } catch (error) {
       if (error instanceof ServiceError) throw error
-      this.#logger.warn({ err: error }, `media node ${node.id} could not be started`)
+      this.#logger.warn({ err: error, mediaNodeId: node.id }, 'the media node could not be started')
       await this.fail(node.id, error instanceof NodeLaunchError ? error.message : undefined)
       const row = await this.repository.find(node.id)
       // An earlier attempt may have started it.
@@ -87,23 +87,23 @@ export class NodeLaunchService {
     if (row.status === 'canceled') await this.drop(row)
     // The first heartbeat of another one may have arrived meanwhile.
     const ended = await this.fail(row.id, reason)
-    if (ended) this.#logger.warn(`the launch of media node ${row.id} timed out: ${reason}`)
+    if (ended) this.#logger.warn({ mediaNodeId: row.id }, `the launch of the media node timed out: ${reason}`)
     if (ended?.status === 'failed') await this.drop(row)
   }
 
   /** Stops a node whose launch failed, in case it runs. */
   async drop(node: { id: string; environmentId?: string | undefined }): Promise<void> {
     await this.driver.drop(node).catch((error: unknown) => {
-      this.#logger.warn({ err: error }, `stopping media node ${node.id} failed`)
+      this.#logger.warn({ err: error, mediaNodeId: node.id }, 'stopping the media node failed')
     })
   }
 
   /** Fails the launch when the process ends before its first heartbeat. Later, missing heartbeats detect its end. */
   async #endedEarly(id: string, how: string): Promise<void> {
     try {
-      if (await this.fail(id, how)) this.#logger.warn(`media node ${id} did not start: ${how}`)
+      if (await this.fail(id, how)) this.#logger.warn({ mediaNodeId: id }, `the media node did not start: ${how}`)
     } catch (error) {
-      this.#logger.warn({ err: error }, `media node ${id} did not start: ${how}`)
+      this.#logger.warn({ err: error, mediaNodeId: id }, `the media node did not start: ${how}`)
     }
   }
 

@@ -88,7 +88,7 @@ export class RoomEntry {
   /** Does not delay the join; the reconciliation repeats it after a failure. */
   #transcribe({ roomId }: Participant, place: RoomPlace): void {
     this.transcriptions.entered(roomId, place).catch((error: unknown) => {
-      this.#logger.warn({ err: error, roomId }, 'starting the transcription failed, will retry')
+      this.#logger.warn({ err: error, uniqueSessionId: roomId }, 'starting the transcription failed, will retry')
     })
   }
 

@@ -59,7 +59,10 @@ export class RoomAttempts {
       return (await this.placement.current(roomId))?.epoch !== place.epoch
     }
     if (!REFUSALS.includes(code) || refusals.has(place.nodeId)) return false
-    this.#logger.warn(`media node ${place.nodeId} did not accept session ${participant.sessionId}: ${message}`)
+    this.#logger.warn(
+      { mediaNodeId: place.nodeId, uniqueSessionId: roomId },
+      `the media node did not accept the session: ${message}`,
+    )
     refusals.set(place.nodeId, error)
     const isFree = await this.placement.refused(participant, place)
     if (!isFree && code === 'NO_CAPACITY') await onFull?.(place)

@@ -71,7 +71,7 @@ export class DesiredStateEnforcer {
     const isHanging = row.status !== 'waiting-idle-to-terminate' && row.statusAge >= FORCED_AFTER_MS
     if (!isHanging || !this.driver.startsNodes) return
     await this.driver.drop(row).catch((error: unknown) => {
-      this.#logger.warn({ err: error }, `stopping media node ${row.id} failed, will retry`)
+      this.#logger.warn({ err: error, mediaNodeId: row.id }, 'stopping the media node failed, will retry')
     })
   }
 

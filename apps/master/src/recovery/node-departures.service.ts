@@ -97,7 +97,9 @@ export class NodeDepartures implements OnModuleInit, OnModuleDestroy, NodeHandle
     if (!row || row.bootId !== bootId || !isConnected(row)) return
     if (!listener?.isReached || this.#examined.has(bootId)) return
     const work = this.#examine({ nodeId, bootId }, listener.address, reason)
-      .catch((error: unknown) => this.#logger.warn({ err: error }, `examining media node ${nodeId} failed`))
+      .catch((error: unknown) =>
+        this.#logger.warn({ err: error, mediaNodeId: nodeId }, 'examining the media node failed'),
+      )
       .finally(() => this.#examined.delete(bootId))
     this.#examined.set(bootId, work)
   }
@@ -114,7 +116,8 @@ export class NodeDepartures implements OnModuleInit, OnModuleDestroy, NodeHandle
       if (decision === 'alive') break
     }
     this.#logger.log(
-      `media node ${boot.nodeId} has lost its connection to the bus (${reason}), and nothing proves its end`,
+      { mediaNodeId: boot.nodeId, reason },
+      'the media node has lost its connection to the bus, and nothing proves its end',
     )
   }
 }

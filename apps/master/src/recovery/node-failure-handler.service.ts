@@ -91,10 +91,13 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
     if (!row) return
     this.mediaNodes.update(row)
     losses.inc({ detected_by: detectedBy })
-    this.#logger.warn({ detectedBy }, `media node ${nodeId} is lost`)
+    this.#logger.warn({ mediaNodeId: nodeId, detectedBy }, 'the media node is lost')
     const work = this.#finish(row)
       .catch((error: unknown) =>
-        this.#logger.warn({ err: error }, `handling the loss of media node ${nodeId} failed, will retry`),
+        this.#logger.warn(
+          { err: error, mediaNodeId: nodeId },
+          'handling the loss of the media node failed, will retry',
+        ),
       )
       .finally(() => this.#pending.delete(work))
     this.#pending.add(work)
@@ -166,7 +169,7 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
     for (const row of this.mediaNodes.rows())
       if (isUp(row.status) && row.disconnectedAt !== null)
         await this.settle(row).catch((error: unknown) => {
-          this.#logger.warn({ err: error }, `ending media node ${row.id} failed, will retry`)
+          this.#logger.warn({ err: error, mediaNodeId: row.id }, 'ending the media node failed, will retry')
         })
   }
 

@@ -62,10 +62,15 @@ export class NodeIdClaims {
     for (const [boot, at] of this.#challengedAt) if (now - at >= CHALLENGE_AGAIN_MS) this.#challengedAt.delete(boot)
     if (this.#challengedAt.has(bootId)) return
     this.#challengedAt.set(bootId, now)
-    this.#logger.warn(`two processes send heartbeats as media node ${nodeId}: the second one has to register again`)
+    this.#logger.warn(
+      { mediaNodeId: nodeId, bootId },
+      'two processes send heartbeats with this media node id: the second one has to register again',
+    )
     await this.bus
       .request(SUBJECT.nodeBoot(nodeId, bootId), NODE_BOOT_RPC, { register: true })
-      .catch((error: unknown) => this.#logger.warn(`the second process of ${nodeId} did not answer: ${String(error)}`))
+      .catch((error: unknown) =>
+        this.#logger.warn({ mediaNodeId: nodeId, bootId }, `the second process did not answer: ${String(error)}`),
+      )
   }
 
   /** The process of the row; without a live row, the process that sends heartbeats. */
@@ -88,7 +93,7 @@ export class NodeIdClaims {
   #refuse({ nodeId, bootId }: NodeBoot, row: MediaNodeRow | undefined): string {
     refusals.inc({})
     const where = row?.uri ? ` at ${row.uri}` : ''
-    this.#logger.warn({ bootId }, `a second process with the id of media node ${nodeId} is refused`)
+    this.#logger.warn({ mediaNodeId: nodeId, bootId }, 'a second process with the id of a media node is refused')
     return `another process${where} is alive with the id ${nodeId}: give each media node an id of its own`
   }
 
@@ -102,7 +107,7 @@ export class NodeIdClaims {
       return isLeaving(found.status) ? this.#end(change, found) : this.#replace(change, found, node)
     })
     if (row) this.mediaNodes.update(row)
-    this.#logger.warn({ bootId: node.bootId }, `media node ${node.nodeId} was restarted`)
+    this.#logger.warn({ mediaNodeId: node.nodeId, bootId: node.bootId }, 'the media node was restarted')
   }
 
   /** A leaving node ends with its process. The new process registers as a new node with its first heartbeat. */

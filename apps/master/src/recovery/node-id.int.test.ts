@@ -68,7 +68,7 @@ describe('the id of a media node', () => {
       )
       await until(
         'a master logs the second process',
-        () => stack.journal.find('two processes send heartbeats as media node north').length > 0,
+        () => stack.journal.find('two processes send heartbeats with this media node id').length > 0,
         TIMEOUT_MS,
       )
     } finally {

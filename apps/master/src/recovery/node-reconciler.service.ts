@@ -52,7 +52,10 @@ export class NodeReconciler {
       compared.map((place) =>
         this.reconcileNode(place).catch((error: unknown) => {
           if (!(error instanceof ServiceError)) throw error
-          this.#logger.warn(`reconciling media node ${place.nodeId} failed, will retry: ${error.message}`)
+          this.#logger.warn(
+            { mediaNodeId: place.nodeId },
+            `reconciling the media node failed, will retry: ${error.message}`,
+          )
         }),
       ),
     )

@@ -70,7 +70,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
     if (!this.mediaNodes.row(beat.nodeId) && !this.#mayRegister(beat)) return
     const work = this.#react(beat, reaction)
       .catch((error: unknown) =>
-        this.#logger.warn({ err: error }, `updating media node ${beat.nodeId} failed, will retry`),
+        this.#logger.warn({ err: error, mediaNodeId: beat.nodeId }, 'updating the media node failed, will retry'),
       )
       .finally(() => this.#pending.delete(beat.nodeId))
     this.#pending.set(beat.nodeId, work)
@@ -127,7 +127,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
       case 'endCanceled':
         return this.repository.setStatus(change, row, 'terminating', { ...boot, connectionTime: now })
       case 'recover':
-        this.#logger.log(`media node ${row.id} has reconnected`)
+        this.#logger.log({ mediaNodeId: row.id }, 'the media node has reconnected')
         return this.repository.recover(change, row, boot, now)
       case 'drain':
         if (row.statusAge < COMMAND_SETTLES_MS) return row

@@ -108,7 +108,7 @@ export class SessionRecovery {
       try {
         await this.#recover(room, cause, spreadMs)
       } catch (error) {
-        this.#logger.warn({ err: error, roomId: room.roomId }, 'recovering the session failed, will retry')
+        this.#logger.warn({ err: error, uniqueSessionId: room.roomId }, 'recovering the session failed, will retry')
         throw error
       }
     })

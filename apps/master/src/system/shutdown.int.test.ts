@@ -102,13 +102,14 @@ describe('SIGTERM', () => {
     const [master] = stack.masters
     await master?.stop()
     const steps = stack.journal.lines.flatMap(
-      (line) => /master \S+ ((shuts|has closed|has shut)[^"]+)/.exec(line)?.[1] ?? [],
+      (line) => /"msg":"the master ((shuts|has closed|has shut)[^"]+)/.exec(line)?.[1] ?? [],
     )
     expect(steps).toEqual([
       'shuts down: it is not ready, and closes its client sockets after 1000 ms',
-      'has closed 2 client sockets, and ends what is in progress',
+      'has closed its client sockets, and ends what is in progress',
       'has shut down',
     ])
+    expect(stack.journal.find('has closed its client sockets')).toEqual([expect.stringContaining('"closed":2')])
   }, 60_000)
 
   it('does not wait for connections without a request, as load balancers open them', async () => {

@@ -67,8 +67,11 @@ export class RestartService implements PeriodicReader, OnApplicationBootstrap, O
     const warnings = await this.#verified({ ...overrides.values, ...changes }, Object.keys(changes))
     this.broadcast.requireBus()
     const generation = await saveOverrides(this.dataSource, env, changes, overrides.generation)
-    this.#logger.log(`restart ${generation} changes ${Object.keys(changes).join(', ') || 'nothing'}`)
-    for (const warning of warnings) this.#logger.warn(`restart ${generation}: ${warning}`)
+    this.#logger.log(
+      { restart: generation },
+      `restarting with changed properties: ${Object.keys(changes).join(', ') || 'none'}`,
+    )
+    for (const warning of warnings) this.#logger.warn({ restart: generation }, warning)
     this.#restartAll(generation)
     return { warnings }
   }
@@ -87,7 +90,7 @@ export class RestartService implements PeriodicReader, OnApplicationBootstrap, O
     await this.#verified(Object.fromEntries(Object.entries(values).filter(([each]) => !names.includes(each))), names)
     this.broadcast.requireBus()
     const generation = await removeOverrides(this.dataSource, names, basedOn)
-    this.#logger.log(`restart ${generation} removes the overrides of ${names.join(', ')}`)
+    this.#logger.log({ restart: generation }, `restarting without the overrides of ${names.join(', ')}`)
     this.#restartAll(generation)
   }
 

@@ -100,7 +100,10 @@ export class RemoveMediaNode implements OnModuleDestroy {
     const enforcement = this.enforcer
       .enforce(row)
       .catch((error: unknown) =>
-        this.#logger.warn({ err: error }, `enforcing the status of media node ${row.id} failed, will retry`),
+        this.#logger.warn(
+          { err: error, mediaNodeId: row.id },
+          'enforcing the status of the media node failed, will retry',
+        ),
       )
       .finally(() => this.#enforcements.delete(enforcement))
     this.#enforcements.add(enforcement)

@@ -234,7 +234,10 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       this.#attempts.inc({ outcome: 'given_up' })
       this.#mayMoreBeDue = true
     }
-    this.#logger.warn(`posting event ${id} (${name}) failed: ${result.error}${isDead ? '; giving up' : ''}`)
+    this.#logger.warn(
+      { eventId: id, event: name },
+      `posting the event failed: ${result.error}${isDead ? '; giving up' : ''}`,
+    )
   }
 
   /** Undefined when the shutdown cut the attempt off: it does not count. */

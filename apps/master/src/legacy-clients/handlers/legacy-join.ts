@@ -100,9 +100,14 @@ export class LegacyJoin {
 
   #undo(socket: ClientSocket): void {
     socket.forgetHeld()
-    if (!socket.participant) return
-    this.joins.leave(socket, socket.participant).catch((error: unknown) => {
-      this.#logger.warn({ err: error }, 'undoing a late join failed, the participant is evicted with its socket')
+    const { participant } = socket
+    if (!participant) return
+    const { connectionId } = participant
+    this.joins.leave(socket, participant).catch((error: unknown) => {
+      this.#logger.warn(
+        { err: error, connectionId },
+        'undoing a late join failed, the participant is evicted with its socket',
+      )
     })
   }
 

@@ -59,7 +59,7 @@ export class ProcessDriver implements NodeDriver {
     })
     await spawned(child)
     child.unref()
-    this.#logger.log(`media node ${id} is process ${child.pid}`)
+    this.#logger.log({ mediaNodeId: id, nodePid: child.pid }, 'launched the process of the media node')
     return { environmentId, ended: exitOf(child) }
   }
 

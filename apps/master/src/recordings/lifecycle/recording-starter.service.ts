@@ -191,7 +191,7 @@ export class RecordingStarter {
       const to = await this.queries.notifiedConnections(sessionId)
       if (to.length > 0) notify({ to })
     } catch (error) {
-      this.#logger.debug({ err: error }, 'notifying clients of a recording failed')
+      this.#logger.debug({ err: error, sessionId }, 'notifying clients of a recording failed')
     }
   }
 

@@ -46,6 +46,6 @@ export class DeadMaster implements OnApplicationBootstrap, OnModuleDestroy {
     if (await poll(hasRenewed, { everyMs: CHECK_EVERY_MS, timeoutMs: RENEWAL_MS, signal: this.#ended.signal })) return
     this.#logger.warn('this master alone has lost the database, its clients resume at others')
     const count = await this.gateway.sendAllAway()
-    this.#logger.log(`${count} clients were sent to other masters`)
+    this.#logger.log({ clients: count }, 'the clients were sent to other masters')
   }
 }

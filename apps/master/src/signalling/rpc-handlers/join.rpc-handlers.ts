@@ -115,7 +115,8 @@ export class JoinRpcHandlers {
       .announce(participant, () => this.sockets.isCurrent(socket))
       .catch((error: unknown) => {
         // After an outage of the bus, clients get a snapshot.
-        this.#logger.warn({ err: error }, 'checking whether a new participant was removed failed')
+        const { connectionId } = participant
+        this.#logger.warn({ err: error, connectionId }, 'checking whether a new participant was removed failed')
       })
   }
 

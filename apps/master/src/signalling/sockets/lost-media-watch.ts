@@ -36,7 +36,10 @@ export class LostMediaWatch {
   /** Other masters find the new epoch with their next check. */
   async #catchUp(roomId: string, epoch: number): Promise<void> {
     if (!(await this.placement.loseUntil(roomId, epoch))) return
-    this.#logger.warn({ roomId, epoch }, 'the database has lost the placement of a session: its clients rejoin')
+    this.#logger.warn(
+      { uniqueSessionId: roomId, epoch },
+      'the database has lost the placement of a session: its clients rejoin',
+    )
     this.sockets.mediaLost(roomId, epoch, SPREAD_MS)
   }
 }

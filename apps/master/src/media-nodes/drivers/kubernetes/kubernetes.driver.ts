@@ -58,7 +58,7 @@ export class KubernetesDriver implements NodeDriver, OnApplicationShutdown {
       if (!template) throw new NodeLaunchError(`there is no PodTemplate ${podTemplate} in ${this.#namespace}`)
       const isNew = await this.#api.createPod(podManifest(template, node), signal)
       if (!isNew) requireOwn(await this.#api.pod(name, signal), node)
-      this.#logger.log(`media node ${node.id} is the pod ${name}`)
+      this.#logger.log({ mediaNodeId: node.id, pod: name }, 'launched the pod of the media node')
       return { environmentId: node.environmentId || name }
     } catch (error) {
       if (error instanceof NodeLaunchError || signal.aborted) throw error
