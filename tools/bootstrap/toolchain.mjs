@@ -36,7 +36,7 @@ export function planToolchain({ running, pinned, platform }) {
 
 /** The command of this machine's npm: `[command, firstArguments]`. */
 export function systemNpm(env) {
-  // When npm started us, that one; which need not be the one on PATH.
+  // The npm that started this process, which need not be the one on PATH.
   if (env.npm_execpath?.endsWith('npm-cli.js')) return [process.execPath, [env.npm_execpath]]
   const npm = which('npm', env)
   if (!npm)

@@ -1,4 +1,4 @@
-// What esbuild needs to leave out the parts of packages that nothing uses.
+// Plugins with which esbuild leaves out the parts of packages that nothing uses.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 

@@ -1,4 +1,4 @@
-// What the level "restricted" of PodSecurity, enforced by a real API server, refuses of the chart.
+// Checks the pods of the chart against the level "restricted" of PodSecurity, which a real API server enforces.
 import { componentOf, documentsOf, podsOf } from './documents.mjs'
 
 const NAMESPACE = 'restricted'

@@ -1,4 +1,4 @@
-// What must hold between two renderings.
+// Conditions between two renderings of the chart.
 import { goldenCases, render } from './goldens.mjs'
 import { componentOf, documentsOf, podsOf } from './documents.mjs'
 

@@ -1,4 +1,4 @@
-// What helm and a real API server make of the chart: `[{ name, check }]`, each check resolving to its problems.
+// Checks of releases by helm and a real API server: `[{ name, check }]`, each check resolving to its problems.
 import { digest } from '../bootstrap/cache.mjs'
 import { documentsOf } from './documents.mjs'
 import { CHART, goldenCases, render } from './goldens.mjs'

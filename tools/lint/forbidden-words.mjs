@@ -1,6 +1,6 @@
-/** Words of the old prose of this repository. They hide the standard terms that readers search for. */
+/** Words that hide the standard terms that readers search for, and misspellings. */
 const FORBIDDEN =
-  /\b(?:told|tells?|anew|whoever|nobody|somebody|seen\s+to|brought\s+home|lest|so\s+many|for\s+good(?!\s+reason))\b/gi
+  /\b(?:told|tells?|anew|whoever|nobody|somebody|seen\s+to|brought\s+home|lest|so\s+many|can\s+not(?!\s+only)|for\s+good(?!\s+reason))\b/gi
 
 /** A line break within a comment, with the marks that begin its next line. */
 const LINE_BREAK = /\n[ \t]*(?:\*|\/\/|#)?/g

@@ -48,6 +48,7 @@ const FOUND = [
   ['Made anew, lest Nobody leaves.', ['anew', 'lest', 'Nobody']],
   ['Whoever asks somebody', ['Whoever', 'somebody']],
   ['so many were seen  to for good', ['so many', 'seen  to', 'for good']],
+  ['it can\nnot end', ['can not']],
   ['A file is brought\n   // home', ['brought home']],
   ['nodes, so\n# many', ['so many']],
 ]
@@ -59,7 +60,14 @@ for (const [text, words] of FOUND)
     )
   })
 
-for (const text of ['a storyteller with a toll', 'so that many nodes', 'for good reason', 'the lowest', 'seen. To'])
+for (const text of [
+  'a storyteller with a toll',
+  'so that many nodes',
+  'for good reason',
+  'the lowest',
+  'seen. To',
+  'it can not only end',
+])
   test(`no forbidden word is found in "${text}"`, () => {
     assert.deepEqual(forbiddenWords(text), [])
   })

@@ -1,4 +1,4 @@
-// Which properties of libs/config are settable where in the chart's values.
+// The properties of libs/config, and the chart's values that set them.
 
 /** Properties that have a value of their own in the chart, so that `config` does not accept them. */
 export const OWN_VALUES = {

@@ -165,7 +165,7 @@ describe('captions of a client of version 2 whose media is lost', () => {
     await viewer.client.close()
   })
 
-  it('end with a notification when they can not be restored, and with success when the client ends them meanwhile', async () => {
+  it('end with a notification when they cannot be restored, and with success when the client ends them meanwhile', async () => {
     const { roomId, viewer, speaker } = await meeting()
     const [subscribe, unsubscribe] = ['subscribeToSpeechToText', 'unsubscribeFromSpeechToText']
     const caption = { connectionId: speaker.id, lang: 'en-US' }

@@ -224,7 +224,7 @@ describe('a client of version 2', () => {
     const startedAt = calmMs()
     const joined = await Promise.all(Array.from({ length: 30 }, () => join(sessionId)))
     expect(calmMs() - startedAt).toBeLessThan(8_000)
-    // What the library sends while it subscribes to 29 streams.
+    // The library sends as many while it subscribes to 29 streams.
     await Promise.all(
       joined.flatMap(({ client }) =>
         Array.from({ length: 29 * 20 }, () => client.call('onIceCandidate', { endpointName: 'x', candidate: '' })),

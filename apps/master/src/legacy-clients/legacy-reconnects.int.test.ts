@@ -114,7 +114,7 @@ describe('a client of version 2 that reconnects', () => {
     await isAway(member.id)
     const holder = new Client({ connectionString: testbed.stack.postgres.url })
     await holder.connect()
-    // What the master reads when it has moved the participant to the new socket.
+    // The master reads this table when it has moved the participant to the new socket.
     await holder.query('BEGIN; LOCK TABLE recent_signal IN ACCESS EXCLUSIVE MODE')
     const reconnecting = reconnect(id, member)
     await until('the master reads the missed signals', async () => {

@@ -21,7 +21,7 @@ let dataSource: DataSource
 let close: MasterDatabase['close']
 let nats: LocalNats
 let wire: TcpProxy
-/** That of the master, through `wire`, and that of a media node. */
+/** The bus of the master, through `wire`, and the bus of a media node. */
 let buses: [Bus, Bus]
 let mediaNodes: MediaNodesService
 let membership: MasterMembership
@@ -132,7 +132,7 @@ it('a master that is cut off from the bus says that it hears no node, and writes
 
   await until('the node is silent for long', () => mediaNodes.heard().length === 0)
   expect(mediaNodes.live()).toHaveLength(1)
-  // By another master, after a longer time than any difference that a statement takes for a step of the clock.
+  // As by another master, later than any difference that a statement takes for a step of the clock.
   const later = (await heardAt()) + 60_000
   await database.query('UPDATE media_node SET heard_at = $1', [later])
   await renew()

@@ -127,7 +127,7 @@ export class SubscriptionRepository {
     const deleted = await this.events.change(sessions, async (manager, record) => {
       const links = this.events.isOn ? await this.#links(manager, ended) : new Map<string, SessionLink>()
       const keys = new Set((await deleteRows(manager, ended)).map(keyOf))
-      // Of two calls for one subscription, the first one ends it.
+      // The first of two calls for one subscription ends it.
       const all = firstOfEach(ended, keyOf).filter((one) => keys.has(keyOf(one)))
       const now = this.clock.now()
       await record(...eventsOf(all, links, ({ session, link }) => webrtcDestroyed(session, link, 'unsubscribe', now)))

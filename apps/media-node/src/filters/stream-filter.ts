@@ -53,7 +53,7 @@ export class StreamFilter {
       (error: unknown) => {
         const reason = this.#closeReason ?? error
         this.close()
-        // What was opened after it was closed.
+        // The start may have opened more after `close`.
         this.#release()
         throw reason
       },

@@ -270,7 +270,7 @@ describe('streams of RTSP cameras', () => {
     expect(await from.until('streams')).toMatchObject({ count: 2 })
     for (const stream of from.all('stream')) await from.send(stream)
     await expectPictures(from)
-    // What waited is not sent all at once.
+    // Packets that waited are not sent all at once.
     const { delays } = await from.media('audio')
     expect(delays[0]).toBeLessThan(0.8 * LATE_MS)
   })

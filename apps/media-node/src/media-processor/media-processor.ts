@@ -65,7 +65,7 @@ export class MediaProcessor {
     return processor
   }
 
-  /** Where it receives. */
+  /** The ports on which it receives. */
   readonly ports: Partial<Record<MediaKind, RtpPorts>> = {}
   /** Resolves after its end, whatever the reason is; never rejects. */
   readonly exited: Promise<ProcessorFailure>

@@ -62,7 +62,7 @@ describe('the lifecycle of a node', () => {
     ['after a signal', draining(9, true)],
     ['while it finishes its recordings', finishing(9)],
     ['while it ends', ENDING],
-  ])('can not be undrained %s', (_, state) => {
+  ])('cannot be undrained %s', (_, state) => {
     expect(() => nextLifecycleState(state, UNDRAIN)).toThrow(expect.objectContaining({ code: 'CONFLICT' }))
   })
 })

@@ -50,7 +50,7 @@ export class Rhythm {
     this.#busyAt = this.now()
     if (this.#everyMs === HEARTBEAT_INTERVAL_MS) return
     this.#change(HEARTBEAT_INTERVAL_MS)
-    // What was exchanged last may be older than it may be now.
+    // The last exchange may be older than the shorter interval allows.
     for (const { run } of this.#periodic) run()
   }
 

@@ -47,7 +47,7 @@ export class RegistrationService implements OnApplicationBootstrap, OnModuleDest
 
   /**
    * Before the node listens to commands: they are addressed to its id, so a second process with the same id would
-   * answer those of the first one. Masters must not see a node that clients can not reach, so the address comes first.
+   * answer those of the first one. Masters must not see a node that clients cannot reach, so the address comes first.
    */
   async onApplicationBootstrap(): Promise<void> {
     await this.announced.known
@@ -166,12 +166,12 @@ export class RegistrationService implements OnApplicationBootstrap, OnModuleDest
     return false
   }
 
-  /** Rejects when the report can not be sent: the node shuts down, or too many reports wait. */
+  /** Rejects when the report cannot be sent: the node shuts down, or too many reports wait. */
   #sendRegistration(rooms: HeldRoom[]): Promise<NodeFactAnswer> {
     return this.reports
       .send({ kind: 'hello', ip: this.identity.address, rooms })
       .catch((error: unknown): NodeFactAnswer => {
-        // Masters that can not parse the report can not name rooms either.
+        // Masters that cannot parse the report cannot name rooms either.
         if (error instanceof ServiceError && error.code === 'INVALID') return { dropRoomIds: [] }
         throw error
       })

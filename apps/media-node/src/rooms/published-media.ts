@@ -15,11 +15,11 @@ import type { Publisher } from './publisher.js'
  */
 const KEY_FRAME_REQUEST_DELAY_MS = 350
 
-/** Where the tracks of a publication arrive. */
+/** The transports on which the tracks of a publication arrive. */
 export interface Ingress {
   /** The transport of the track of this kind. */
   producing(kind: types.MediaKind): Pick<types.Transport, 'produce'>
-  /** That of a client. */
+  /** The transport of a client. */
   transport?: MediaTransport
   /** Called when the tracks have ended. */
   release?: Release

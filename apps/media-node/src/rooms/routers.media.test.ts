@@ -175,7 +175,7 @@ describe('a track', () => {
     expect(limited!.preferredLayers).toMatchObject({ spatialLayer: 0 })
   })
 
-  it('is not kept on a router whose subscribers can not decode it', async () => {
+  it('is not kept on a router whose subscribers cannot decode it', async () => {
     const { rtpCapabilities } = await spread([audioTrack()])
     const deaf = { ...rtpCapabilities, codecs: [] }
     const subscribing = stack.service.subscribe({ ...pub, connectionId: 'far1', rtpCapabilities: deaf })

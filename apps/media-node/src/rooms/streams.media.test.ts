@@ -134,7 +134,7 @@ describe('subscribe', () => {
     expect(consumers.map(({ paused }) => paused)).toEqual([false, false])
   })
 
-  it('omits tracks that the subscriber can not decode, and is INVALID when it can decode none', async () => {
+  it('omits tracks that the subscriber cannot decode, and is INVALID when it can decode none', async () => {
     const { sub, roomId, rtpCapabilities } = await publisherAndSubscriber(stack)
     const { tracks } = await stack.service.subscribe({ ...sub, rtpCapabilities: audioOnly(rtpCapabilities) })
     expect(tracks.map(({ kind }) => kind)).toEqual(['audio'])

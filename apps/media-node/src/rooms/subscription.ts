@@ -48,7 +48,7 @@ export class Subscription {
   }
 
   /**
-   * Omits tracks that the participant can not decode and that are not transcoded. It owns the transport once it is open.
+   * Omits tracks that the participant cannot decode and that are not transcoded. It owns the transport once it is open.
    * @throws ServiceError INVALID when it can decode none
    */
   static async open(peer: Peer, stream: Stream, call: SubscribeCall, egress: HeldTransport): Promise<Subscription> {

@@ -156,7 +156,7 @@ describe('the pool', () => {
     expect(pids.map(isAlive)).toEqual([false, false])
   })
 
-  it('names the port that it can not listen on, and leaves no process running', async () => {
+  it('names the port that it cannot listen on, and leaves no process running', async () => {
     const pool = new WorkerPool({ size: 2, listenIp: '192.0.2.1', firstPort: 0 })
     await expect(pool.start()).rejects.toThrow(/media worker \d cannot listen for media: .*192\.0\.2\.1/)
     expect(pool.workers.size).toBe(0)

@@ -64,7 +64,7 @@ describe('a busy node that receives SIGTERM', () => {
     },
   )
 
-  it('can not be undrained', async () => {
+  it('cannot be undrained', async () => {
     const { node, nodeId } = await rig.launchReady(A_DAY)
     await rig.master.join(nodeId, 'room', 'con')
     node.kill('SIGTERM')

@@ -60,7 +60,7 @@ export class WorkerPool {
     return () => this.#deathListeners.delete(listener)
   }
 
-  /** Rejects when a worker can not be started: a retry would not help. */
+  /** Rejects when a worker cannot be started: a retry would not help. */
   async start(): Promise<void> {
     const slots = Array.from({ length: this.options.size }, (_, slot) => slot)
     const started = await Promise.allSettled(slots.map((slot) => this.#spawn(slot)))

@@ -196,7 +196,7 @@ it('speech arrives from mediasoup with its length and position, with and without
     expect(counters).toMatchObject({ malformed: 0, foreign: 0, corrupt: 0, utterances: 2 })
     expect(counters.levels).toBe(levels ? counters.packets : 0)
     if (loss > 0) expect(counters.lost).toBeGreaterThan(0)
-    // Of the silence only pre-roll and hang-over are decoded.
+    // Only pre-roll and hang-over of the silence are decoded.
     const heardFrames = spans.reduce((sum, [begin, end]) => sum + (end - begin) / 20, 0)
     expect(counters.decodedFrames).toBeLessThanOrEqual(heardFrames + 40)
   }

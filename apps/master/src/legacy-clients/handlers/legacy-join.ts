@@ -129,7 +129,7 @@ export class LegacyJoin {
     const { snapshot, ...rights } = await this.joins.resume(socket, readCall('resume', { connectionId, resumeKey }))
     const { participant } = socket
     if (!participant) throw connectionEnded()
-    // What it was notified of at another master since is not known here.
+    // This master does not know which notifications another master has sent it since.
     const isKnownHere = participant.wasHere && this.participants.get(connectionId) !== undefined
     const isAbsent = !isKnownHere && (await this.recovery.isAbsent(participant))
     const known = participant.wasHere ? this.participants.get(connectionId) : undefined

@@ -96,7 +96,7 @@ it('a deleted recording is not composed further, and others are', async () => {
   await testbed.becomes(kept ?? '', 'ready')
 })
 
-it('a recording that can not be composed fails with the reason', async () => {
+it('a recording that cannot be composed fails with the reason', async () => {
   testbed.node.compose = () => Promise.resolve('the recording could not be composed: the encoder is missing')
   const { id } = await testbed.createActiveSession()
   await testbed.start(id)

@@ -69,7 +69,7 @@ export class RecordingCreation {
       const session = await lockSession(manager, sessionId)
       const place = session && placeOf(session)
       if (!session?.awaitsRecording || !place) return undefined
-      // By request, which counts as its recording.
+      // A recording by request counts as its automatic one.
       if (await isBeingRecorded(manager, session)) return setFlag(manager, sessionId, 'was_recorded')
       const refusal = await limitRefusal(manager, this.config.SERVICE_RECORDING_MAX_CONCURRENT)
       if (refusal && session.wasRefused) return undefined

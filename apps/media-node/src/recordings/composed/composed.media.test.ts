@@ -133,7 +133,7 @@ it('interlaced pictures are shown', async () => {
   expect(composition.ends).toEqual([])
 })
 
-it('streams that can not be decoded are shown by name and do not affect the others', async () => {
+it('streams that cannot be decoded are shown by name and do not affect the others', async () => {
   await composition.publish({ connectionId: 'red', video: picture('red') })
   const recorder = composition.recorder(SIZE)
   await recorder.start()
@@ -263,7 +263,7 @@ it('a compositor that was suspended for a moment continues without a gap', async
   expect(share).toBeGreaterThan(0.85)
 })
 
-it('the start fails when the compositor can not write', async () => {
+it('the start fails when the compositor cannot write', async () => {
   const recorder = composition.recorder({ ...SIZE, folder: '/nowhere/to/be/found' })
   await expect(recorder.start()).rejects.toMatchObject({ code: 'LAUNCH_FAILED' })
   expect(await recorder.stop()).toEqual([])

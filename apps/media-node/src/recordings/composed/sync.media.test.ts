@@ -21,7 +21,7 @@ const SECONDS = 10
 const median = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[values.length >> 1] ?? NaN
 
-/** Encoded in advance: an encoding sender can not keep real time on a busy machine. */
+/** Encoded in advance: an encoding sender cannot keep real time on a busy machine. */
 async function makeClapperClip(folder: string): Promise<string> {
   const clip = join(folder, 'clapper.webm')
   const sources = ['-f', 'lavfi', '-i', FLASH, '-f', 'lavfi', '-i', BEEP]

@@ -161,7 +161,7 @@ it.each([
   expect(canary.hits).toEqual([])
 })
 
-it('a page can not navigate to another origin, and pages in its frames do not get the token', async () => {
+it('a page cannot navigate to another origin, and pages in its frames do not get the token', async () => {
   await record('/strays').start()
   await until('it has tried', () => site.hits.some(({ path }) => path === '/stayed'))
   await until('the frame has looked', () => site.hits.some(({ path }) => path.startsWith('/given')))

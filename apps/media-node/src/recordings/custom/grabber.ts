@@ -63,7 +63,7 @@ export class Grabber {
   }
 }
 
-/** Drops the last line of an odd side, which can not be encoded. */
+/** Drops the last line of an odd side, which cannot be encoded. */
 function grabArguments({ display, screen, frameRate, hasAudio, file }: Omit<GrabOptions, 'program' | 'env'>): string[] {
   const size = { width: screen.width & ~1, height: screen.height & ~1 }
   const kbps = videoKbps(size, frameRate)

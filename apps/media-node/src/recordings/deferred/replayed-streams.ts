@@ -77,7 +77,7 @@ export class ReplayedStreams {
     if (replayed === stream?.successor) this.#succeed(stream)
   }
 
-  /** The pictures of the source can not be decoded. */
+  /** The pictures of the source cannot be decoded. */
   refused(source: number): void {
     const stream = this.#bySource.get(source)
     const replayed = stream && sourceOf(stream, source)

@@ -4,7 +4,7 @@ import { isErrno } from '@session-service/server-kit'
 import { z } from 'zod'
 
 const TIMELINE_FILE = 'timeline.jsonl'
-/** Increased with each change after which earlier versions can not be composed in the same way. */
+/** Increased with each change after which earlier versions cannot be composed in the same way. */
 export const TIMELINE_VERSION = 1
 
 /** Since the start of the log of packets, ms. */

@@ -128,7 +128,7 @@ it('a stream with rare key frames gets its picture with a later file, that of a 
   expect(second!.startedAt - first!.startedAt).toBeLessThan(9_000)
 }, 60_000)
 
-it('a part that continues a recording starts without the streams that send nothing or can not be tapped', async () => {
+it('a part that continues a recording starts without the streams that send nothing or cannot be tapped', async () => {
   await recording({ str_A: {}, str_silent: { mute: true }, str_broken: { mute: true } }, { continues: true })
   await cameras[2]!.close()
   await recorder.start()

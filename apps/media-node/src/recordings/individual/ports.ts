@@ -33,7 +33,7 @@ export async function hasOpen(pid: number, ports: readonly number[]): Promise<bo
   return ports.every((port) => open.has(port))
 }
 
-/** Empty when it can not be read: the caller polls. */
+/** Empty when it cannot be read: the caller polls. */
 const udpTable = (): Promise<string> => readFile('/proc/net/udp', 'utf8').catch(() => '')
 
 async function descriptorsOf(pid: number): Promise<string[]> {

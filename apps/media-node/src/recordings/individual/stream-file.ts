@@ -14,7 +14,7 @@ import { sdpOf } from './sdp.js'
 
 const ATTEMPTS = 8
 const PORT_IN_USE = /address already in use/i
-/** The timeout until the program has opened its ports, and the delay on systems where that can not be observed. */
+/** The timeout until the program has opened its ports, and the delay on systems where that cannot be observed. */
 const OPEN_MS = 10_000
 const UNSEEN_OPEN_MS = 500
 const POLL_MS = 10
@@ -263,7 +263,7 @@ export class StreamFile {
     this.#packets = packets
   }
 
-  /** No output is due before the first packets of all its tracks: video can not begin without a key frame. */
+  /** No output is due before the first packets of all its tracks: video cannot begin without a key frame. */
   async #activity(silentMs: number): Promise<{ output: number; input: number } | undefined> {
     await this.#update()
     if (this.#hasVideo === undefined) await this.#readHeader()

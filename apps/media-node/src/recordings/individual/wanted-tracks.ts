@@ -16,7 +16,7 @@ interface WantedTracks {
 }
 
 /**
- * The tracks of a stream that belong into its file. A track that is muted when the file begins can not be added later:
+ * The tracks of a stream that belong into its file. A track that is muted when the file begins cannot be added later:
  * the header needs the picture size and the timing of the audio. Unmuting it therefore begins another file. A track
  * that is muted later leaves a gap.
  */

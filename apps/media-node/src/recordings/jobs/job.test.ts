@@ -138,7 +138,7 @@ it('the journal is kept alive while files are being delivered', async () => {
 
 it('a failed delivery is retried without a restart', async () => {
   const notes = await left()
-  const answers = [new Error('a master can not read it'), new Error('nor now'), undefined]
+  const answers = [new Error('a master cannot read it'), new Error('nor now'), undefined]
   const report = async (): Promise<void> => {
     const answer = answers.shift()
     if (answer) throw answer

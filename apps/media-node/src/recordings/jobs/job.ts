@@ -32,7 +32,7 @@ export class Job extends DeliveryJob {
     job: RecordingJob,
     private readonly room: Room,
     private readonly factory: RecorderFactory,
-    /** Rejects when the node can not record now. */
+    /** Rejects when the node cannot record now. */
     private readonly admit: () => Promise<void>,
   ) {
     const clock = serviceClock.uncorrected()

@@ -29,7 +29,7 @@ export class RecordingsFolder {
       .map(({ name }) => join(this.path, name))
   }
 
-  /** Why this node can not record; undefined if it can. Creates no folder: many nodes never record. */
+  /** Why this node cannot record; undefined if it can. Creates no folder: many nodes never record. */
   async problem(): Promise<string | undefined> {
     try {
       await this.#existing(constants.W_OK | constants.X_OK)

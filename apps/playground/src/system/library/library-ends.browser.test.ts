@@ -111,7 +111,7 @@ describe('the client library', () => {
       attached: { videos: 1, transform: 'scaleX(-1)' },
       detached: { videos: 0, transform: 'rotate(10deg)', playing: 1 },
       again: 'ServiceError: publish: the publisher is already published',
-      // That of the application, and that of the first call.
+      // The track of the application, and the one of the first call.
       published: 2,
       previewed: true,
       ended: 1,

@@ -201,7 +201,7 @@ describeEach('captions of real speech, recognized by $name', (testEngine: TestEn
       for (const { pid } of slots) process.kill(pid, 'SIGKILL')
       await grace.page.getByText('Captions were interrupted. They continue in a moment.').waitFor()
       await forget(grace)
-      // How soon is checked where no browser competes for the processors (subscriptions.media).
+      // The time limit is checked where no browser competes for the processors (subscriptions.media).
       await until('captions resume', async () => (await heardBy(grace)).length > 0, 30_000)
       await hearsMore(grace)
     },

@@ -11,7 +11,7 @@ const PRELOAD = new URL('../network/preload.js', import.meta.url).href
 
 export interface CommandPlace {
   podAddress: string
-  /** That of the machine, for containers with ports of the machine. */
+  /** The address of the machine, for containers with ports of the machine. */
   hostPortAddress?: string | undefined
   namespace: string
   hostsFile: string

@@ -91,7 +91,7 @@ export class PodWatch {
         if (event.type !== 'BOOKMARK') this.#apply(event)
       }
     } catch (error) {
-      // What arrived before a failure is not requested again.
+      // The next request continues after the last event that arrived before the failure.
       if (last === resourceVersion || (error instanceof KubernetesError && error.status === 410)) throw error
       return last
     }
