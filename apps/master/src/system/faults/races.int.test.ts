@@ -56,7 +56,7 @@ describe('concurrent requests', () => {
     ['one master', 1],
     ['two masters', 2],
   ])('50 of them create the same session through %s: one succeeds, with one event', (through, count) =>
-    rig.run(`creations through `, async ({ figure }) => {
+    rig.run(`creations through ${through}`, async ({ figure }) => {
       const customSessionId = `same_${count}`
       const create = (api: ServiceApi): Promise<number> =>
         api.request('POST', '/sessions', { customSessionId }).then(({ status }) => status)
