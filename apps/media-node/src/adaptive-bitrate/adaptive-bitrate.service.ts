@@ -9,7 +9,7 @@ import type { Subscription } from '../rooms/subscription.js'
 import type { Quality, QualityControl } from '../rooms/transcoder.js'
 import type { MediaTransport } from '../tracks/media-transport.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
-import { newLink, nextLink, type Link, type LinkSample } from './link.js'
+import { newQualityState, nextQualityState, type QualityState, type QualitySample } from './quality-state.js'
 import { VideoBitrate } from './video-bitrate.js'
 
 const INTERVAL_MS = 1_000
@@ -21,7 +21,7 @@ const AFTER_FAILURE_MS = 60_000
 /** Gives the subscribers of cameras a smaller video while their limit or their network does not take the original. */
 export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnModuleDestroy {
   readonly #logger = new Logger(AdaptiveBitrateService.name)
-  readonly #links = new WeakMap<Stream, WeakMap<Peer, Link>>()
+  readonly #states = new WeakMap<Stream, WeakMap<Peer, QualityState>>()
   /** When the small video of the stream has failed. */
   readonly #failures = new WeakMap<Stream, number>()
   readonly #bitrates = new WeakMap<PublishedTrack, VideoBitrate>()
@@ -50,21 +50,21 @@ export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnM
   }
 
   qualityOf(stream: Stream, peer: Peer): Quality {
-    return this.#link(stream, peer).quality
+    return this.#state(stream, peer).quality
   }
 
   refused(stream: Stream, peer: Peer): void {
-    this.#keep(stream, peer, newLink(this.clock()))
+    this.#keep(stream, peer, newQualityState(this.clock()))
   }
 
   failed(stream: Stream): void {
     const now = this.clock()
     this.#failures.set(stream, now)
-    for (const { peer } of stream.subscriptions) this.#keep(stream, peer, newLink(now))
+    for (const { peer } of stream.subscriptions) this.#keep(stream, peer, newQualityState(now))
     stream.reportReplaced(stream.subscriptions)
   }
 
-  /** Measures the videos of all cameras, and the links of their subscribers. */
+  /** Measures the videos of all cameras, and the networks of their subscribers. */
   async measure(): Promise<void> {
     if (!this.media.transcoder) return
     const rooms = [...this.media.rooms].filter(({ cameras }) => cameras.size > 0)
@@ -88,13 +88,13 @@ export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnM
   async #follow(subscription: Subscription, cameraKbps: number): Promise<void> {
     const { stream, peer, video } = subscription
     if (!video || video.paused || peer.subscriptions.get(stream.id) !== subscription) return
-    const link = this.#link(stream, peer)
-    const network = await this.#network(subscription.transport, video, link)
+    const state = this.#state(stream, peer)
+    const network = await this.#network(subscription.transport, video, state)
     if (peer.subscriptions.get(stream.id) !== subscription) return
     const { maxRecvKbps: limitKbps } = peer.limits
-    const next = this.#affordable(stream, link, { now: this.clock(), cameraKbps, limitKbps, ...network })
+    const next = this.#affordable(stream, state, { now: this.clock(), cameraKbps, limitKbps, ...network })
     this.#keep(stream, peer, next)
-    if (next.quality === link.quality) return
+    if (next.quality === state.quality) return
     this.#changes.inc({ quality: next.quality })
     const subject = { roomId: peer.room.id, streamId: stream.id, connectionId: peer.connectionId, cameraKbps }
     this.#logger.debug({ ...subject, ...network, constraint: next.constraint }, `the ${next.quality} video is due`)
@@ -105,8 +105,8 @@ export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnM
   async #network(
     { transport: receiving }: MediaTransport,
     video: types.Consumer,
-    { quality, badSince }: Link,
-  ): Promise<Pick<LinkSample, 'lossRate' | 'availableKbps'>> {
+    { quality, badSince }: QualityState,
+  ): Promise<Pick<QualitySample, 'lossRate' | 'availableKbps'>> {
     if (quality === 'full' && badSince === undefined && video.score.score >= BEST_SCORE) return { lossRate: 0 }
     const [sent, [transport]] = await Promise.all([
       video.getStats().catch(() => []),
@@ -117,31 +117,31 @@ export class AdaptiveBitrateService implements QualityControl, OnModuleInit, OnM
     return { lossRate: fractionLost / 256, ...(available !== undefined && { availableKbps: available / 1_000 }) }
   }
 
-  /** The link stays as it is while the node cannot encode the small video. */
-  #affordable(stream: Stream, link: Link, sample: LinkSample): Link {
-    const next = nextLink(link, sample)
-    if (next.quality === link.quality || next.quality === 'full') return next
+  /** The quality stays as it is while the node cannot encode the small video. */
+  #affordable(stream: Stream, state: QualityState, sample: QualitySample): QualityState {
+    const next = nextQualityState(state, sample)
+    if (next.quality === state.quality || next.quality === 'full') return next
     const failedAt = this.#failures.get(stream) ?? -Infinity
-    if (sample.now - failedAt < AFTER_FAILURE_MS) return link
-    return this.media.transcoder?.hasCapacity({ stream, quality: 'small' }) ? next : link
+    if (sample.now - failedAt < AFTER_FAILURE_MS) return state
+    return this.media.transcoder?.hasCapacity({ stream, quality: 'small' }) ? next : state
   }
 
   /** A new subscriber whose limit is too low gets the small video at once. */
-  #link(stream: Stream, peer: Peer): Link {
-    const known = this.#links.get(stream)?.get(peer)
+  #state(stream: Stream, peer: Peer): QualityState {
+    const known = this.#states.get(stream)?.get(peer)
     if (known) return known
     const video = videoOf(stream)
     const cameraKbps = (video && this.#bitrates.get(video)?.kbps) ?? 0
     const { maxRecvKbps: limitKbps } = peer.limits
     const now = this.clock()
-    const link = this.#affordable(stream, newLink(now), { now, cameraKbps, limitKbps, lossRate: 0 })
-    this.#keep(stream, peer, link)
-    return link
+    const state = this.#affordable(stream, newQualityState(now), { now, cameraKbps, limitKbps, lossRate: 0 })
+    this.#keep(stream, peer, state)
+    return state
   }
 
-  #keep(stream: Stream, peer: Peer, link: Link): void {
-    const links = this.#links.get(stream) ?? new WeakMap<Peer, Link>()
-    this.#links.set(stream, links.set(peer, link))
+  #keep(stream: Stream, peer: Peer, state: QualityState): void {
+    const states = this.#states.get(stream) ?? new WeakMap<Peer, QualityState>()
+    this.#states.set(stream, states.set(peer, state))
   }
 }
 

@@ -1,27 +1,47 @@
 import { describe, expect, it } from '@jest/globals'
-import { DOWN_MS, newLink, nextLink, UP_MS, type Link, type LinkSample } from './link.js'
+import {
+  DOWN_MS,
+  newQualityState,
+  nextQualityState,
+  UP_MS,
+  type QualityState,
+  type QualitySample,
+} from './quality-state.js'
 
-type Condition = Partial<Omit<LinkSample, 'now'>>
+type Condition = Partial<Omit<QualitySample, 'now'>>
 
 const CLEAR: Condition = { lossRate: 0 }
 const LOSSY: Condition = { lossRate: 0.2 }
 
 /** Each second one sample of the given conditions. */
-function follow(link: Link, from: number, seconds: number, condition: Condition): Link {
-  let next = link
+function follow(state: QualityState, from: number, seconds: number, condition: Condition): QualityState {
+  let next = state
   for (let at = 0; at <= seconds; at++)
-    next = nextLink(next, { now: from + at * 1_000, cameraKbps: 2_000, limitKbps: 0, lossRate: 0, ...condition })
+    next = nextQualityState(next, {
+      now: from + at * 1_000,
+      cameraKbps: 2_000,
+      limitKbps: 0,
+      lossRate: 0,
+      ...condition,
+    })
   return next
 }
 
-const constrained = (condition: Condition = LOSSY): Link => follow(newLink(0), 0, DOWN_MS / 1_000, condition)
+const constrained = (condition: Condition = LOSSY): QualityState =>
+  follow(newQualityState(0), 0, DOWN_MS / 1_000, condition)
 
 /** The seconds until the quality changes; undefined within ten minutes. */
-function secondsUntilChange(link: Link, from: number, condition: Condition): number | undefined {
-  let next = link
+function secondsUntilChange(state: QualityState, from: number, condition: Condition): number | undefined {
+  let next = state
   for (let at = 0; at <= 600; at++) {
-    next = nextLink(next, { now: from + at * 1_000, cameraKbps: 2_000, limitKbps: 0, lossRate: 0, ...condition })
-    if (next.quality !== link.quality) return at
+    next = nextQualityState(next, {
+      now: from + at * 1_000,
+      cameraKbps: 2_000,
+      limitKbps: 0,
+      lossRate: 0,
+      ...condition,
+    })
+    if (next.quality !== state.quality) return at
   }
   return undefined
 }
@@ -41,13 +61,13 @@ describe('a subscriber with the original', () => {
     ['a low estimate alone', { availableKbps: 100 }, undefined],
     ['heavy loss, where the small video would save little', { lossRate: 0.3, cameraKbps: 600 }, undefined],
   ])('gets the small video with %s after: %p', (_, condition, seconds) => {
-    expect(secondsUntilChange(newLink(0), 0, condition)).toBe(seconds)
+    expect(secondsUntilChange(newQualityState(0), 0, condition)).toBe(seconds)
   })
 
   it('keeps it through losses that end within two seconds', () => {
-    let link = newLink(0)
-    for (let at = 0; at < 20; at++) link = follow(link, at * 1_000, 0, at % 2 ? CLEAR : LOSSY)
-    expect(link.quality).toBe('full')
+    let state = newQualityState(0)
+    for (let at = 0; at < 20; at++) state = follow(state, at * 1_000, 0, at % 2 ? CLEAR : LOSSY)
+    expect(state.quality).toBe('full')
   })
 })
 
@@ -74,30 +94,30 @@ describe('a subscriber with the small video', () => {
 
   it('waits again when the estimate falls in between', () => {
     const good: Condition = { availableKbps: 3_000 }
-    let link = follow(constrained(), 3_000, 9, good)
-    link = follow(link, 13_000, 0, { availableKbps: 1_000 })
-    link = follow(link, 14_000, 9, good)
-    expect(link.quality).toBe('small')
-    expect(follow(link, 24_000, 0, good)).toMatchObject({ quality: 'full', isTrial: false })
+    let state = follow(constrained(), 3_000, 9, good)
+    state = follow(state, 13_000, 0, { availableKbps: 1_000 })
+    state = follow(state, 14_000, 9, good)
+    expect(state.quality).toBe('small')
+    expect(follow(state, 24_000, 0, good)).toMatchObject({ quality: 'full', isTrial: false })
   })
 
   it('waits twice as long after each failed trial, at most eight minutes, and as at first after a successful one', () => {
-    let [link, now] = [constrained(), 2_000]
+    let [state, now] = [constrained(), 2_000]
     const waits: number[] = []
     for (let trial = 0; trial < 6; trial++) {
-      const seconds = secondsUntilChange(link, now, CLEAR) ?? NaN
+      const seconds = secondsUntilChange(state, now, CLEAR) ?? NaN
       waits.push(seconds)
-      link = follow(link, now, seconds, CLEAR)
+      state = follow(state, now, seconds, CLEAR)
       now += seconds * 1_000
-      expect(link).toMatchObject({ quality: 'full', isTrial: true })
-      link = follow(link, now, 2, LOSSY)
+      expect(state).toMatchObject({ quality: 'full', isTrial: true })
+      state = follow(state, now, 2, LOSSY)
       now += 2_000
-      expect(link.quality).toBe('small')
+      expect(state.quality).toBe('small')
     }
     expect(waits).toEqual([30, 60, 120, 240, 480, 480])
-    link = follow(link, now, 480, CLEAR)
+    state = follow(state, now, 480, CLEAR)
     now += 480_000
-    link = follow(follow(link, now, 30, CLEAR), now + 30_000, 2, LOSSY)
-    expect(secondsUntilChange(link, now + 32_000, CLEAR)).toBe(30)
+    state = follow(follow(state, now, 30, CLEAR), now + 30_000, 2, LOSSY)
+    expect(secondsUntilChange(state, now + 32_000, CLEAR)).toBe(30)
   })
 })

@@ -3,10 +3,10 @@ import { SMALL_KBPS, type Quality } from '../rooms/transcoder.js'
 /** The cause of the small video: the subscriber's configured maximum, or its network. */
 type Constraint = 'limit' | 'network'
 
-/** The path of a camera's video to one subscriber. Times are those of a monotonic clock, ms. */
-export interface Link {
+/** The quality of a camera that one subscriber receives, and when it may change. Times are those of a monotonic clock, ms. */
+export interface QualityState {
   readonly quality: Quality
-  /** Why the small quality is sent. */
+  /** The cause of the small quality. */
   readonly constraint?: Constraint | undefined
   /** When the quality became due. */
   readonly changedAt: number
@@ -16,11 +16,11 @@ export interface Link {
   readonly goodSince?: number | undefined
   /** The full quality is due although nothing shows that the network takes it. */
   readonly isTrial: boolean
-  /** How long the small quality lasts before the next trial. */
+  /** The time from a change to the small quality to the next trial. */
   readonly trialAfterMs: number
 }
 
-export interface LinkSample {
+export interface QualitySample {
   now: number
   /** The average bitrate of the original, kbps; 0: unknown, or nothing is sent. */
   cameraKbps: number
@@ -51,54 +51,57 @@ const LONGEST_TRIAL_MS = 480_000
 /** A trial has succeeded when it lasts this long. */
 const TRIAL_MS = 30_000
 
-export const newLink = (now: number): Link => ({
+export const newQualityState = (now: number): QualityState => ({
   quality: 'full',
   changedAt: now,
   isTrial: false,
   trialAfterMs: FIRST_TRIAL_MS,
 })
 
-/** The next state of a link. */
-export function nextLink(link: Link, sample: LinkSample): Link {
-  if (sample.cameraKbps === 0) return link
-  return link.quality === 'full' ? fromFull(link, sample) : fromSmall(link, sample)
+/** The next state of the quality. */
+export function nextQualityState(state: QualityState, sample: QualitySample): QualityState {
+  if (sample.cameraKbps === 0) return state
+  return state.quality === 'full' ? fromFull(state, sample) : fromSmall(state, sample)
 }
 
-function fromFull(link: Link, sample: LinkSample): Link {
+function fromFull(state: QualityState, sample: QualitySample): QualityState {
   const { now, cameraKbps, limitKbps } = sample
-  if (limitKbps > 0 && cameraKbps > limitKbps) return toSmall(link, now, 'limit')
-  if (!isOverloaded(sample)) return { ...link, badSince: undefined }
-  const { badSince = now } = link
-  return now - badSince < DOWN_MS ? { ...link, badSince } : toSmall(link, now, 'network')
+  if (limitKbps > 0 && cameraKbps > limitKbps) return toSmall(state, now, 'limit')
+  if (!isOverloaded(sample)) return { ...state, badSince: undefined }
+  const { badSince = now } = state
+  return now - badSince < DOWN_MS ? { ...state, badSince } : toSmall(state, now, 'network')
 }
 
-function fromSmall(link: Link, sample: LinkSample): Link {
+function fromSmall(state: QualityState, sample: QualitySample): QualityState {
   const { now, limitKbps, lossRate } = sample
-  const isGood = lossRate < LIGHT_LOSS && hasBandwidth(link, sample)
-  const goodSince = isGood ? (link.goodSince ?? now) : undefined
-  if (goodSince !== undefined && now - goodSince >= UP_MS) return toFull(link, now, false)
-  const isLimited = link.constraint === 'limit' || (limitKbps > 0 && sample.cameraKbps > limitKbps)
-  const isTrialDue = now - link.changedAt >= link.trialAfterMs && lossRate < LIGHT_LOSS
-  return isTrialDue && !isLimited ? toFull(link, now, true) : { ...link, goodSince }
+  const isGood = lossRate < LIGHT_LOSS && hasBandwidth(state, sample)
+  const goodSince = isGood ? (state.goodSince ?? now) : undefined
+  if (goodSince !== undefined && now - goodSince >= UP_MS) return toFull(state, now, false)
+  const isLimited = state.constraint === 'limit' || (limitKbps > 0 && sample.cameraKbps > limitKbps)
+  const isTrialDue = now - state.changedAt >= state.trialAfterMs && lossRate < LIGHT_LOSS
+  return isTrialDue && !isLimited ? toFull(state, now, true) : { ...state, goodSince }
 }
 
-const isOverloaded = ({ cameraKbps, lossRate, availableKbps = Infinity }: LinkSample): boolean =>
+const isOverloaded = ({ cameraKbps, lossRate, availableKbps = Infinity }: QualitySample): boolean =>
   cameraKbps > SMALL_KBPS * LEAST_GAIN &&
   (lossRate >= HEAVY_LOSS || (lossRate >= LIGHT_LOSS && availableKbps < cameraKbps))
 
 /** After an overload the network has to show that it takes the original. */
-function hasBandwidth({ constraint }: Link, { cameraKbps, limitKbps, availableKbps = 0 }: LinkSample): boolean {
+function hasBandwidth(
+  { constraint }: QualityState,
+  { cameraKbps, limitKbps, availableKbps = 0 }: QualitySample,
+): boolean {
   if (limitKbps > 0 && cameraKbps * LIMIT_HEADROOM > limitKbps) return false
   return constraint === 'limit' || availableKbps >= cameraKbps * UP_HEADROOM
 }
 
-function toSmall(link: Link, now: number, constraint: Constraint): Link {
-  const hasFailed = link.isTrial && now - link.changedAt < TRIAL_MS
-  const trialAfterMs = hasFailed ? Math.min(2 * link.trialAfterMs, LONGEST_TRIAL_MS) : FIRST_TRIAL_MS
+function toSmall(state: QualityState, now: number, constraint: Constraint): QualityState {
+  const hasFailed = state.isTrial && now - state.changedAt < TRIAL_MS
+  const trialAfterMs = hasFailed ? Math.min(2 * state.trialAfterMs, LONGEST_TRIAL_MS) : FIRST_TRIAL_MS
   return { quality: 'small', constraint, changedAt: now, isTrial: false, trialAfterMs }
 }
 
-const toFull = ({ trialAfterMs }: Link, now: number, isTrial: boolean): Link => ({
+const toFull = ({ trialAfterMs }: QualityState, now: number, isTrial: boolean): QualityState => ({
   quality: 'full',
   changedAt: now,
   isTrial,

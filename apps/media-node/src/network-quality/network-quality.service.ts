@@ -4,13 +4,14 @@ import type { MediaService } from '../rooms/media.service.js'
 import type { Peer } from '../rooms/peer.js'
 import { RoomPolling } from '../rooms/room-polling.js'
 import { type Level, nextLevel } from './level.js'
-import { arrivalsBetween, type LinkSample, readSample } from './link-sample.js'
+import { arrivalsBetween, type PublisherSample, readSample } from './publisher-sample.js'
 
 /** How often it is checked which publishers are due, ms: at the same time as heartbeats, so that it costs no wake-up. */
 const TICK_MS = HEARTBEAT_INTERVAL_MS
 
-interface Link {
-  sample: LinkSample
+/** The last sample of a publisher, the level that it gave, and when the next one is due. */
+interface Measurement {
+  sample: PublisherSample
   level: Level | undefined
   /** By the clock; half a tick early, because ticks are some ms late or early. */
   dueAt: number
@@ -19,7 +20,7 @@ interface Link {
 /** Measures how well the media of publishers arrives, in rooms whose masters want it, and reports changes. */
 export class NetworkQualityService implements OnModuleInit, OnModuleDestroy {
   readonly #logger = new Logger(NetworkQualityService.name)
-  readonly #links = new WeakMap<Peer, Link>()
+  readonly #measurements = new WeakMap<Peer, Measurement>()
   readonly #polling: RoomPolling
   #revision = 0
 
@@ -49,13 +50,13 @@ export class NetworkQualityService implements OnModuleInit, OnModuleDestroy {
   }
 
   async #follow(peer: Peer): Promise<void> {
-    const link = this.#links.get(peer)
+    const last = this.#measurements.get(peer)
     const now = this.clock()
-    if (link && now < link.dueAt) return
+    if (last && now < last.dueAt) return
     const sample = await readSample(peer)
-    const level = link && nextLevel(link.level, arrivalsBetween(link.sample, sample))
-    this.#links.set(peer, { sample, level, dueAt: now + peer.room.networkQualityMs - TICK_MS / 2 })
-    if (level === undefined || level === link?.level) return
+    const level = last && nextLevel(last.level, arrivalsBetween(last.sample, sample))
+    this.#measurements.set(peer, { sample, level, dueAt: now + peer.room.networkQualityMs - TICK_MS / 2 })
+    if (level === undefined || level === last?.level) return
     const { room, connectionId } = peer
     if (room.peers.get(connectionId) !== peer) return
     this.report({ roomId: room.id, epoch: room.epoch, connectionId, revision: ++this.#revision, level })

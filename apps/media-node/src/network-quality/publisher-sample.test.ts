@@ -1,7 +1,7 @@
 import { expect, it } from '@jest/globals'
-import { arrivalsBetween, type LinkSample } from './link-sample.js'
+import { arrivalsBetween, type PublisherSample } from './publisher-sample.js'
 
-const sample = (packets: Record<number, number>): LinkSample => ({
+const sample = (packets: Record<number, number>): PublisherSample => ({
   counted: new Map(Object.entries(packets).map(([ssrc, count]) => [Number(ssrc), { packets: count, lost: 0 }])),
   jitterMs: 1,
   isConnected: true,

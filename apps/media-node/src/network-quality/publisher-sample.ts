@@ -10,7 +10,7 @@ interface Counted {
 }
 
 /** The counters of a publisher's tracks at one time. */
-export interface LinkSample {
+export interface PublisherSample {
   /** By SSRC: a track may have several layers. */
   counted: ReadonlyMap<number, Counted>
   jitterMs: number
@@ -21,7 +21,7 @@ export interface LinkSample {
 type Stats = Pick<types.ProducerStat, 'ssrc' | 'packetCount' | 'packetsLost' | 'packetsRepaired' | 'jitter'>
 
 /** Reads the counters of all tracks that the participant publishes. */
-export async function readSample(peer: Peer): Promise<LinkSample> {
+export async function readSample(peer: Peer): Promise<PublisherSample> {
   const streams = [...peer.streams.values()]
   const tracks = streams.flatMap((stream) => stream.tracks).filter(({ producer }) => !producer.closed)
   const read = await Promise.all(tracks.map(readTrack))
@@ -50,7 +50,7 @@ const countedOf = ({ packetCount, packetsLost, packetsRepaired }: Stats): Counte
 })
 
 /** The packets that arrived between two samples. */
-export function arrivalsBetween(before: LinkSample, after: LinkSample): Arrivals {
+export function arrivalsBetween(before: PublisherSample, after: PublisherSample): Arrivals {
   let [received, lost] = [0, 0]
   for (const [ssrc, { packets, lost: missing }] of after.counted) {
     const former = before.counted.get(ssrc)
