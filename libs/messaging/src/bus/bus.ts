@@ -5,7 +5,7 @@ import { messageOf, withTimeout } from '@session-service/server-kit/async'
 import { countConnection, measureRequest } from './bus-metrics.js'
 import { traceHandling, traceRequest } from './bus-trace.js'
 import { openConnection, type ConnectOptions } from '../connection/connection.js'
-import { LinkWatch } from '../connection/link-watch.js'
+import { ConnectionWatch } from '../connection/connection-watch.js'
 import { Listener, type BusSubscription } from './listener.js'
 import { warnOfProblem, type OnProblem } from '../connection/problem.js'
 import { NotSentError } from './not-sent-error.js'
@@ -40,7 +40,7 @@ export class Bus {
   readonly #onProblem: OnProblem
   readonly #listeners = new Set<Listener>()
   readonly #statusListeners = new Set<(connected: boolean) => void>()
-  readonly #link: LinkWatch
+  readonly #connectionWatch: ConnectionWatch
   #connected = true
   #closing: Promise<void> | undefined
 
@@ -56,7 +56,7 @@ export class Bus {
     this.#scope = scope
     this.#onProblem = onProblem
     this.#inbox = new ReplyInbox(connection, scope.inbox, (error) => this.#connectionProblem(error))
-    this.#link = new LinkWatch(
+    this.#connectionWatch = new ConnectionWatch(
       async () => {
         if (this.#connected) await connection.flush()
       },
@@ -185,7 +185,7 @@ export class Bus {
     await withTimeout(stopped, deadlineMs, timedOut).catch(() => this.#reportUnfinished())
     await this.flush().catch(() => undefined)
     this.#setConnected(false, 'the bus is closed')
-    this.#link.stop()
+    this.#connectionWatch.stop()
     await this.#connection.close()
   }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
-import { LinkWatch } from './link-watch.js'
+import { ConnectionWatch } from './connection-watch.js'
 
 const EVERY_MS = 2_000
 beforeEach(() => void jest.useFakeTimers())
@@ -10,11 +10,15 @@ const ticks = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(co
 function watch(ping: () => Promise<void>): { pings: () => number; losses: () => number; stop: () => void } {
   const onSilent = jest.fn()
   const pinging = jest.fn(ping)
-  const link = new LinkWatch(pinging, onSilent, EVERY_MS)
-  return { pings: () => pinging.mock.calls.length, losses: () => onSilent.mock.calls.length, stop: () => link.stop() }
+  const watched = new ConnectionWatch(pinging, onSilent, EVERY_MS)
+  return {
+    pings: () => pinging.mock.calls.length,
+    losses: () => onSilent.mock.calls.length,
+    stop: () => watched.stop(),
+  }
 }
 
-it('a link whose pings are answered, or fail, is not ended', async () => {
+it('a connection whose pings are answered, or fail, is not ended', async () => {
   const answering = watch(() => Promise.resolve())
   const failing = watch(() => Promise.reject(new Error('the connection was lost')))
   await ticks(30)
@@ -22,7 +26,7 @@ it('a link whose pings are answered, or fail, is not ended', async () => {
   expect([answering.pings(), failing.pings()]).toEqual([30, 30])
 })
 
-it('a link is ended at the third tick without an answer, and is watched on', async () => {
+it('a connection is ended at the third tick without an answer, and is watched on', async () => {
   const silent = watch(() => new Promise(() => undefined))
   await ticks(2)
   expect([silent.pings(), silent.losses()]).toEqual([2, 0])
@@ -32,7 +36,7 @@ it('a link is ended at the third tick without an answer, and is watched on', asy
   expect([silent.pings(), silent.losses()]).toEqual([4, 2])
 })
 
-it('a late answer keeps the link', async () => {
+it('a late answer keeps the connection', async () => {
   const answers: (() => void)[] = []
   const slow = watch(() => new Promise((resolve) => answers.push(resolve)))
   for (let round = 0; round < 5; round += 1) {
@@ -42,7 +46,7 @@ it('a late answer keeps the link', async () => {
   expect(slow.losses()).toBe(0)
 })
 
-it('a link that is no longer watched is not pinged', async () => {
+it('a connection that is no longer watched is not pinged', async () => {
   const closed = watch(() => new Promise(() => undefined))
   await ticks(1)
   closed.stop()

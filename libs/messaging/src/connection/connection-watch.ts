@@ -1,20 +1,20 @@
 import { AlignedInterval } from '@session-service/server-kit/async'
 
-/** Unanswered pings after which the link counts as lost. */
+/** Unanswered pings after which the connection counts as lost. */
 const MOST_UNANSWERED = 2
 
 /**
- * Detects that the other end of a link no longer answers: a link can be half open. It counts its own ticks instead of
+ * Detects that the other end of a connection no longer answers: a connection can be half open. It counts its own ticks instead of
  * reading a clock: a suspension of this process must not count as silence of the other end. Unlike the pings of the NATS
  * client, these share the wake-ups of an idle process.
  */
-export class LinkWatch {
+export class ConnectionWatch {
   readonly #ping: () => Promise<void>
   readonly #onSilent: () => void
   readonly #interval: AlignedInterval
   #unanswered = 0
 
-  /** `ping` resolves with the answer, and rejects when the link is lost; `onSilent` ends a link that does not answer. */
+  /** `ping` resolves with the answer, and rejects when the connection is lost; `onSilent` ends a connection that does not answer. */
   constructor(ping: () => Promise<void>, onSilent: () => void, everyMs: number) {
     this.#ping = ping
     this.#onSilent = onSilent
