@@ -41,7 +41,7 @@ export class MediaserverInfoService {
         { name: 'mediasoup-worker', ...(await this.#worker()), factories: [] },
       ],
       workers: [...this.pool.workers]
-        .toSorted((one, other) => one.slot - other.slot)
+        .toSorted((one, other) => one.index - other.index)
         .map(({ worker, port, rooms, consumers, memoryBytes }) => ({
           pid: worker.pid,
           port,

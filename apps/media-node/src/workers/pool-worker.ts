@@ -13,7 +13,8 @@ export class PoolWorker implements WorkerLoad {
   memoryBytes = 0
 
   constructor(
-    readonly slot: number,
+    /** From 0; a worker that replaces a dead one has its index and port. */
+    readonly index: number,
     readonly worker: types.Worker,
     readonly webRtcServer: types.WebRtcServer,
     /** The port for media. */

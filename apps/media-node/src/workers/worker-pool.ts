@@ -62,10 +62,10 @@ export class WorkerPool {
 
   /** Rejects when a worker cannot be started: a retry would not help. */
   async start(): Promise<void> {
-    const slots = Array.from({ length: this.options.size }, (_, slot) => slot)
-    const started = await Promise.allSettled(slots.map((slot) => this.#spawn(slot)))
+    const indexes = Array.from({ length: this.options.size }, (_, index) => index)
+    const started = await Promise.allSettled(indexes.map((index) => this.#spawn(index)))
     const failed = started.find((result) => result.status === 'rejected')
-    this.#firstPort = [...this.#alive].find(({ slot }) => slot === 0)?.port ?? 0
+    this.#firstPort = [...this.#alive].find(({ index }) => index === 0)?.port ?? 0
     if (!failed) return
     await this.close()
     throw failed.reason
@@ -107,14 +107,14 @@ export class WorkerPool {
     this.#alive.clear()
   }
 
-  #spawn(slot: number): Promise<void> {
-    const spawning = this.#startWorker(slot).finally(() => this.#starting.delete(spawning))
+  #spawn(index: number): Promise<void> {
+    const spawning = this.#startWorker(index).finally(() => this.#starting.delete(spawning))
     this.#starting.add(spawning)
     return spawning
   }
 
-  async #startWorker(slot: number): Promise<void> {
-    const worker = await this.#create(slot)
+  async #startWorker(index: number): Promise<void> {
+    const worker = await this.#create(index)
     if (this.#closing) return worker.end()
     worker.worker.once('died', (error) => this.#onDied(worker, error))
     this.#alive.add(worker)
@@ -124,7 +124,7 @@ export class WorkerPool {
   #watch(worker: PoolWorker): Watchdog {
     const onFrozen = (): void => {
       this.#logger.error(
-        { slot: worker.slot, workerPid: worker.worker.pid },
+        { worker: worker.index, workerPid: worker.worker.pid },
         'a media worker does not answer: killing it',
       )
       worker.kill()
@@ -132,22 +132,22 @@ export class WorkerPool {
     return new Watchdog(() => worker.probe(), onFrozen, this.options.watchdog ?? WATCHDOG_TIMING)
   }
 
-  async #create(slot: number): Promise<PoolWorker> {
-    const worker = await this.#createWorker(slot)
+  async #create(index: number): Promise<PoolWorker> {
+    const worker = await this.#createWorker(index)
     try {
-      const webRtcServer = await worker.createWebRtcServer({ listenInfos: this.#listenInfos(slot) })
+      const webRtcServer = await worker.createWebRtcServer({ listenInfos: this.#listenInfos(index) })
       const { udpSockets } = await webRtcServer.dump()
       const { announcedAddress } = this.options
-      const created = new PoolWorker(slot, worker, webRtcServer, udpSockets[0]?.port ?? 0, announcedAddress)
+      const created = new PoolWorker(index, worker, webRtcServer, udpSockets[0]?.port ?? 0, announcedAddress)
       await created.probe()
       return created
     } catch (error) {
       worker.close()
-      throw new Error(`media worker ${slot} cannot listen for media: ${messageOf(error)}`, { cause: error })
+      throw new Error(`media worker ${index} cannot listen for media: ${messageOf(error)}`, { cause: error })
     }
   }
 
-  async #createWorker(slot: number): Promise<types.Worker> {
+  async #createWorker(index: number): Promise<types.Worker> {
     const before = signalListeners()
     const creating = createWorker({ logLevel: 'warn' })
     // mediasoup would close its workers at the first signal, during the graceful shutdown.
@@ -159,13 +159,13 @@ export class WorkerPool {
         (late) => late.close(),
         () => undefined,
       )
-      throw new Error(`media worker ${slot} does not start: ${messageOf(error)}`, { cause: error })
+      throw new Error(`media worker ${index} does not start: ${messageOf(error)}`, { cause: error })
     }
   }
 
-  #listenInfos(slot: number): types.TransportListenInfo[] {
+  #listenInfos(index: number): types.TransportListenInfo[] {
     const { listenIp, firstPort } = this.options
-    const port = firstPort > 0 ? firstPort + slot : undefined
+    const port = firstPort > 0 ? firstPort + index : undefined
     return [udpAt(listenIp, port), { protocol: 'tcp', ip: listenIp, ...(port !== undefined && { port }) }]
   }
 
@@ -174,31 +174,31 @@ export class WorkerPool {
     this.#watchdogs.get(worker)?.stop()
     this.#watchdogs.delete(worker)
     if (this.#closing) return
-    this.#logDeath(worker.slot, error)
+    this.#logDeath(worker.index, error)
     this.#deathCount.inc({})
     for (const listener of this.#deathListeners) listener(worker)
-    this.#respawnLater(worker.slot)
+    this.#respawnLater(worker.index)
   }
 
   /** One line for a crash loop, not one for each death. */
-  #logDeath(slot: number, error: Error): void {
+  #logDeath(index: number, error: Error): void {
     const wasLooping = this.#crashLoop.isLooping
     const loopStarts = this.#crashLoop.died()
-    if (wasLooping) this.#logger.debug({ slot, err: error }, 'a media worker died again')
-    else this.#logger.error({ slot, err: error }, 'a media worker died')
+    if (wasLooping) this.#logger.debug({ worker: index, err: error }, 'a media worker died again')
+    else this.#logger.error({ worker: index, err: error }, 'a media worker died')
     if (loopStarts)
       this.#logger.error('the media workers are in a crash loop: this node accepts no rooms until they are stable')
   }
 
-  #respawnLater(slot: number): void {
+  #respawnLater(index: number): void {
     const now = performance.now()
-    const deaths = [...recentDeaths(this.#deaths.get(slot) ?? [], now), now]
-    this.#deaths.set(slot, deaths)
+    const deaths = [...recentDeaths(this.#deaths.get(index) ?? [], now), now]
+    this.#deaths.set(index, deaths)
     const timer = setTimeout(() => {
       this.#respawns.delete(timer)
-      this.#spawn(slot).catch((error: unknown) => {
-        this.#logger.error({ slot, err: error }, 'restarting a media worker failed, will retry')
-        if (!this.#closing) this.#respawnLater(slot)
+      this.#spawn(index).catch((error: unknown) => {
+        this.#logger.error({ worker: index, err: error }, 'restarting a media worker failed, will retry')
+        if (!this.#closing) this.#respawnLater(index)
       })
     }, respawnDelay(deaths))
     this.#respawns.add(timer)
