@@ -11,7 +11,7 @@ import type { ParticipantMetadata, Publisher } from '../rooms/publisher.js'
 import type { Room } from '../rooms/room.js'
 import { Stream } from '../rooms/stream.js'
 import type { RoomRouter } from '../routers/room-router.js'
-import type { RouterSlot } from '../routers/router-slot.js'
+import type { RouterShare } from '../routers/router-share.js'
 import type { CameraFailure } from './camera-failure.js'
 import { CameraFeed } from './camera-feed.js'
 import { CameraLanes } from './camera-lanes.js'
@@ -55,7 +55,7 @@ export class Camera implements Publisher {
     readonly room: Room,
     private readonly call: NodeCommandCall<'startCamera'>,
     private readonly environment: CameraEnvironment,
-    private readonly slot: RouterSlot,
+    private readonly share: RouterShare,
   ) {
     this.connectionId = call.connectionId
     this.metadata = { record: call.record, clientData: '', serverData: call.serverData }
@@ -80,8 +80,8 @@ export class Camera implements Publisher {
     call: NodeCommandCall<'startCamera'>,
     environment: CameraEnvironment,
   ): Promise<{ camera: Camera; tracks: CameraTracks }> {
-    const slot = await room.allocateSlot(0)
-    const camera = new Camera(room, call, environment, slot)
+    const share = await room.allocateShare(0)
+    const camera = new Camera(room, call, environment, share)
     try {
       const tracks = call.tracks ?? (await camera.#probe())
       await camera.#publish(tracks)
@@ -93,7 +93,7 @@ export class Camera implements Publisher {
   }
 
   get roomRouter(): RoomRouter {
-    return this.slot.roomRouter
+    return this.share.roomRouter
   }
 
   setRecord(record: boolean): void {
@@ -128,7 +128,7 @@ export class Camera implements Publisher {
       this.#stream.close()
     }
     for (const track of this.#tracks.values()) track.close()
-    this.room.releaseSlot(this.slot)
+    this.room.releaseShare(this.share)
   }
 
   async #probe(): Promise<CameraTracks> {

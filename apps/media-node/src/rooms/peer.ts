@@ -19,7 +19,7 @@ import {
 import type { Ingress } from './published-media.js'
 import type { ParticipantMetadata, Publisher } from './publisher.js'
 import type { Room } from './room.js'
-import type { RouterSlot } from '../routers/router-slot.js'
+import type { RouterShare } from '../routers/router-share.js'
 import { Stream } from './stream.js'
 import { Subscription } from './subscription.js'
 import type { MediaTransport } from '../tracks/media-transport.js'
@@ -52,20 +52,20 @@ export class Peer implements Publisher {
   private constructor(
     readonly room: Room,
     private readonly options: PeerOptions,
-    private readonly slot: RouterSlot,
+    private readonly share: RouterShare,
     readonly transports: PeerTransports,
   ) {}
 
   static async open(room: Room, options: PeerOptions): Promise<Peer> {
-    const slot = await room.allocateSlot()
+    const share = await room.allocateShare()
     const { limits, isPerStream = false } = options
     const onCount = (by: number): void => room.transportsChanged(by)
-    const wanted = { roomRouter: slot.roomRouter, limits, onCount }
+    const wanted = { roomRouter: share.roomRouter, limits, onCount }
     const transports = await openTransports(wanted, isPerStream).catch((error: unknown) => {
-      room.releaseSlot(slot)
+      room.releaseShare(share)
       throw error
     })
-    const peer = new Peer(room, options, slot, transports)
+    const peer = new Peer(room, options, share, transports)
     await peer.#applyInitialLimits()
     return peer
   }
@@ -84,7 +84,7 @@ export class Peer implements Publisher {
 
   /** The router on which it sends and receives. */
   get roomRouter(): RoomRouter {
-    return this.slot.roomRouter
+    return this.share.roomRouter
   }
 
   get maxSendKbps(): number {
@@ -220,7 +220,7 @@ export class Peer implements Publisher {
 
   async unsubscribe(streamId: string): Promise<void> {
     this.subscription(streamId).close()
-    this.slot.clearExpected()
+    this.share.clearExpected()
     await this.#applyLimits()
   }
 
@@ -236,7 +236,7 @@ export class Peer implements Publisher {
   unsubscribed(subscription: Subscription): void {
     if (this.subscriptions.get(subscription.stream.id) === subscription)
       this.subscriptions.delete(subscription.stream.id)
-    this.room.consumersChanged(this.slot, -subscription.consumers.length)
+    this.room.consumersChanged(this.share, -subscription.consumers.length)
   }
 
   /** The receivers' limit of one of its streams has changed: reports it to the client and adapts the transport. */
@@ -269,7 +269,7 @@ export class Peer implements Publisher {
     for (const stream of this.streams.values()) this.#close(stream)
     for (const subscription of this.subscriptions.values()) subscription.close()
     this.transports.close()
-    this.room.releaseSlot(this.slot)
+    this.room.releaseShare(this.share)
   }
 
   async #applyInitialLimits(): Promise<void> {
@@ -291,7 +291,7 @@ export class Peer implements Publisher {
     const former = this.subscriptions.get(subscription.stream.id)
     this.subscriptions.set(subscription.stream.id, subscription)
     subscription.stream.subscriptions.add(subscription)
-    this.room.consumersChanged(this.slot, subscription.consumers.length)
+    this.room.consumersChanged(this.share, subscription.consumers.length)
     if (former) subscription.replace(former)
   }
 

@@ -13,7 +13,7 @@ import { mediaError } from '../workers/media-errors.js'
 import type { Peer } from './peer.js'
 import type { Publisher } from './publisher.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
-import { expectedTracks, type RouterSlot } from '../routers/router-slot.js'
+import { expectedTracks, type RouterShare } from '../routers/router-share.js'
 import { offered } from '../tracks/rtp.js'
 import type { Stream } from './stream.js'
 import type { Quality, QualityControl, Transcoder } from './transcoder.js'
@@ -162,25 +162,25 @@ export class Room {
     return this.routers.some((roomRouter) => roomRouter.worker === worker && roomRouter.isOpen)
   }
 
-  /** A slot for a participant that will receive `expected` tracks; the caller releases it. */
-  async allocateSlot(expected = expectedTracks(this.#tracks)): Promise<RouterSlot> {
+  /** A share for a participant that will receive `expected` tracks; the caller releases it. */
+  async allocateShare(expected = expectedTracks(this.#tracks)): Promise<RouterShare> {
     if (this.#closed) throw new ServiceError('NOT_FOUND', `room ${this.id} is closed`, { subject: 'connection' })
     const roomRouter = this.#chooseRouter(expected)
     // Allocated before the first await, so that concurrent joins see one another.
-    const slot = roomRouter.allocateSlot(expected)
+    const share = roomRouter.allocateShare(expected)
     try {
       await roomRouter.opened
-      return slot
+      return share
     } catch (error) {
-      this.releaseSlot(slot)
+      this.releaseShare(share)
       throw mediaError(`room ${this.id} could not open another router`, error, 'UNAVAILABLE')
     }
   }
 
   /** Closes the router when it is empty; the last router stays open as long as the room. */
-  releaseSlot(slot: RouterSlot): void {
-    const { roomRouter } = slot
-    roomRouter.releaseSlot(slot)
+  releaseShare(share: RouterShare): void {
+    const { roomRouter } = share
+    roomRouter.releaseShare(share)
     if (!roomRouter.isEmpty || this.#routers.size === 1) return
     this.#routers.delete(roomRouter)
     roomRouter.close()
@@ -268,9 +268,9 @@ export class Room {
     this.context.counts.transports += by
   }
 
-  consumersChanged(slot: RouterSlot, by: number): void {
+  consumersChanged(share: RouterShare, by: number): void {
     this.context.counts.consumers += by
-    slot.consumersChanged(by)
+    share.consumersChanged(by)
   }
 
   filtersChanged(unit: 'videoFilters' | 'audioFilters', by: number): void {

@@ -4,11 +4,11 @@ import type { types } from 'mediasoup'
 import { routerCodecs, type RoomCodecs } from './codecs.js'
 import { RouterPipe } from './router-pipe.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
-import { RouterSlot } from './router-slot.js'
+import { RouterShare } from './router-share.js'
 
 /** A router of a room on one worker, and the peers on it. */
 export class RoomRouter {
-  readonly #slots = new Set<RouterSlot>()
+  readonly #shares = new Set<RouterShare>()
   readonly #pipes = new Map<RoomRouter, Promise<RouterPipe>>()
   readonly #opened: Promise<void>
   #router: types.Router | undefined
@@ -41,24 +41,24 @@ export class RoomRouter {
   }
 
   get isEmpty(): boolean {
-    return this.#slots.size === 0
+    return this.#shares.size === 0
   }
 
   /** Tracks that it forwards, and those that it will forward to new peers, given the number of tracks in the room. */
   load(tracksOfRoom: number): number {
     let load = this.#pipedTracks
-    for (const slot of this.#slots) load += slot.load(tracksOfRoom)
+    for (const share of this.#shares) load += share.load(tracksOfRoom)
     return load
   }
 
-  allocateSlot(expected: number): RouterSlot {
-    const slot = new RouterSlot(this, expected)
-    this.#slots.add(slot)
-    return slot
+  allocateShare(expected: number): RouterShare {
+    const share = new RouterShare(this, expected)
+    this.#shares.add(share)
+    return share
   }
 
-  releaseSlot(slot: RouterSlot): void {
-    this.#slots.delete(slot)
+  releaseShare(share: RouterShare): void {
+    this.#shares.delete(share)
   }
 
   /** A track that is piped to another router costs the worker as much as one that is sent to a subscriber. */

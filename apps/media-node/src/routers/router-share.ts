@@ -7,7 +7,7 @@ const MIN_TRACKS = 4
 export const expectedTracks = (tracksOfRoom: number): number => Math.max(MIN_TRACKS, tracksOfRoom)
 
 /** A peer's share of a router: the tracks that are forwarded to it, and those expected soon. */
-export class RouterSlot {
+export class RouterShare {
   #consumers = 0
 
   constructor(
