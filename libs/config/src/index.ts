@@ -1,6 +1,7 @@
 export { configAdvice, withoutEffect } from './advice.js'
 export type { FilterPipelines } from './property/filter-pipelines.js'
 export type { ConfiguredIceServer } from './property/ice-servers.js'
+export { parseJson } from './property/parse-json.js'
 export { configurationSchema, restartSchema } from './json-schema.js'
 export { ConfigError, loadMasterConfig, loadMigrationConfig, loadNodeConfig, type Environment } from './load.js'
 export { isWithin, overriddenConfig, overriddenPaths } from './overrides.js'

@@ -1,17 +1,10 @@
 import type { z } from 'zod'
 import { ChildProgram, type ChildExit } from '@session-service/server-kit'
+import { parseJson } from '@session-service/config'
 
 /** The event in a line of a native program; undefined for other output. */
 export function readEvent<T>(schema: z.ZodType<T>, line: string): T | undefined {
-  return schema.safeParse(parse(line)).data
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
+  return schema.safeParse(parseJson(line)).data
 }
 
 const STOP_TIMEOUT_MS = 2_500

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from './parse-json.js'
 import type { PropertyType } from './property.js'
 
 /** The rights of the holder of a secret of the REST API. */
@@ -58,17 +59,9 @@ const List = z
   .refine((entries) => isUnique(entries.map(({ name }) => name)), 'each name must be unique')
   .refine((entries) => isUnique(entries.map(({ secret }) => secret)), 'each secret must be unique')
 
-const json = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 export const apiSecrets: PropertyType<ApiSecret[]> = {
   label:
     'a JSON array of `{"name": …, "secret": …, "role": "all" | "read-only" | "session-prefix", "prefix": …}`, secrets of at least 20 characters',
-  schema: z.string().transform(json).pipe(List) satisfies z.ZodType<ApiSecret[], string>,
+  schema: z.string().transform(parseJson).pipe(List) satisfies z.ZodType<ApiSecret[], string>,
   show: (secrets) => JSON.stringify(secrets),
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { parseJson } from './parse-json.js'
 import type { PropertyType } from './property.js'
 
 const MAX_PIPELINES = 100
@@ -36,14 +37,6 @@ const Pipelines = z
 
 /** The pipelines that the operator allows for filters, by their names. */
 export type FilterPipelines = z.output<typeof Pipelines>
-
-function parseJson(value: string): unknown {
-  try {
-    return JSON.parse(value)
-  } catch {
-    return undefined
-  }
-}
 
 function parsePipelines(value: string, context: z.RefinementCtx): FilterPipelines {
   const { data, error } = Pipelines.safeParse(parseJson(value))

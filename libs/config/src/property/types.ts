@@ -2,6 +2,7 @@ import { validateHeaderValue } from 'node:http'
 import { isIP } from 'node:net'
 import { posix } from 'node:path'
 import { z } from 'zod'
+import { parseJson } from './parse-json.js'
 import type { PropertyType } from './property.js'
 
 const asIs = (value: string): string => value
@@ -162,14 +163,6 @@ export const hostAlone: PropertyType<string> = {
 }
 
 const NOT_STRINGS = 'must be a JSON array of strings'
-
-function parseJson(value: string): unknown {
-  try {
-    return JSON.parse(value)
-  } catch {
-    return undefined
-  }
-}
 
 export const jsonStrings = z
   .string()

@@ -1,4 +1,5 @@
 import { SIGNALLING_LIMITS } from '@session-service/contract'
+import { parseJson } from '@session-service/config'
 import { z } from 'zod'
 
 /** Some mobile clients send every parameter as text. */
@@ -29,20 +30,12 @@ const jsonObject = z.union([
     .string()
     .max(MOST_TEXT)
     .transform((value, context): Record<string, unknown> => {
-      const parsed = z.record(z.string(), z.unknown()).safeParse(parseJson(value))
+      const parsed = z.record(z.string(), z.unknown()).safeParse(parseJson(value || '{}'))
       if (parsed.success) return parsed.data
       context.addIssue({ code: 'custom', message: 'must be the text of a JSON object' })
       return z.NEVER
     }),
 ])
-
-function parseJson(value: string): unknown {
-  try {
-    return JSON.parse(value === '' ? '{}' : value)
-  } catch {
-    return undefined
-  }
-}
 
 const Message = z.object({
   to: z

@@ -1,4 +1,5 @@
 import { ServiceError } from '@session-service/contract'
+import { parseJson } from '@session-service/config'
 import type { DataSource } from 'typeorm'
 import { z } from 'zod'
 import { InitialSchema1790000000056 } from './migrations/1790000000056-initial-schema.js'
@@ -76,7 +77,10 @@ async function executedMigrations(dataSource: DataSource): Promise<ExecutedMigra
   return table?.present ? rows<ExecutedMigration>(dataSource, 'SELECT name, "timestamp" FROM migrations') : []
 }
 
-const Comment = z.preprocess(parseJson, z.object({ schema: z.number(), oldestServer: z.number() }))
+const Comment = z.preprocess(
+  (text) => parseJson(String(text)),
+  z.object({ schema: z.number(), oldestServer: z.number() }),
+)
 
 async function readRecord(dataSource: DataSource): Promise<SchemaRecord | undefined> {
   const row = await firstRow<{ comment: string | null }>(
@@ -84,14 +88,6 @@ async function readRecord(dataSource: DataSource): Promise<SchemaRecord | undefi
     `SELECT obj_description('migrations'::regclass, 'pg_class') AS comment`,
   )
   return Comment.safeParse(row?.comment).data
-}
-
-function parseJson(text: unknown): unknown {
-  try {
-    return JSON.parse(String(text))
-  } catch {
-    return undefined
-  }
 }
 
 /** Keeps the data of a database that the former chain migrated completely: only its list of migrations changes. */

@@ -13,6 +13,7 @@ import {
   type SignallingNotification,
 } from '@session-service/contract'
 import type { Duplex } from 'node:stream'
+import { parseJson } from '@session-service/config'
 import type { WebSocket } from 'ws'
 import { z } from 'zod'
 import type { Participant } from '../../connections/connection.records.js'
@@ -260,11 +261,3 @@ const WithId = z.object({ id: RpcRequestId })
 
 /** The id of an invalid request, null for one without a valid id. */
 const idOf = (frame: unknown): RpcId => WithId.safeParse(frame).data?.id ?? null
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -1,3 +1,4 @@
+import { parseJson } from '@session-service/config'
 import { z } from 'zod'
 import type { Peer } from '../../rooms/peer.js'
 
@@ -27,21 +28,13 @@ export function displayName(clientData: string, nth: number): string {
 }
 
 function nameIn(text: string): string {
-  const named = Named.safeParse(parse(text))
+  const named = Named.safeParse(parseJson(text))
   if (!named.success) return /^\s*[[{]/.test(text) ? '' : text
   for (const member of MEMBERS) {
     const value = named.data[member]
     if (typeof value === 'string' && value.trim()) return value
   }
   return ''
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function shorten(name: string): string {

@@ -2,6 +2,7 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { createInterface } from 'node:readline'
 import { backoffMs, sleep } from '@session-service/server-kit'
+import { parseJson } from '@session-service/config'
 import type { KubernetesAccess } from './kubernetes-access.js'
 import { Status } from './kubernetes-objects.js'
 
@@ -155,17 +156,9 @@ async function textOf(answer: IncomingMessage): Promise<string> {
 }
 
 function errorOf(request: ApiRequest, { statusCode = 0, headers }: IncomingMessage, text: string): KubernetesError {
-  const status = Status.safeParse(jsonOf(text))
+  const status = Status.safeParse(parseJson(text))
   const message = status.data?.message || `${nameOf(request)}: status ${statusCode}`
   const seconds = status.data?.details?.retryAfterSeconds ?? Number(headers['retry-after'] ?? 0)
   const retryAfterMs = Number.isFinite(seconds) ? Math.max(0, seconds * 1_000) : 0
   return new KubernetesError(statusCode, status.data?.reason ?? '', message, retryAfterMs)
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
