@@ -5,6 +5,7 @@ export { isReadOnlyDatabase, translateDatabaseError, type ErrorTranslator } from
 export { ERROR_TRANSLATOR, HttpErrorFilter, isCameraFailure } from './http/error-filter.js'
 export { HTTP_STATUS, RETRY_AFTER_S } from './http/status.js'
 export { StatusWhenMissing, type StatusBySubject } from './http/status-when-missing.js'
+export { ipFamily, isIpNetwork, networkList } from './ip-networks.js'
 export { createLogger, LOG_LEVELS, ServiceLogger, type LoggerOptions, type LogLevel } from './logging/logger.js'
 export { redact, redactText } from './logging/redact.js'
 export { CpuMeter, cpuTimes } from './machine/cpu-meter.js'

@@ -1,6 +1,7 @@
 import { lookup } from 'node:dns/promises'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import { ServiceError } from '@session-service/contract'
+import { ipFamily, isIpNetwork, networkList, withTimeout } from '@session-service/server-kit'
 import { parseCameraUri, type CameraUri } from './camera-uri.js'
 
 /**
@@ -31,23 +32,11 @@ export interface CheckedAddress extends CameraUri {
 
 type ResolveHost = (host: string) => Promise<readonly string[]>
 
-const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
-const isAddress = (entry: string): boolean => isIP(entry.split('/')[0] ?? '') !== 0
-
 /** `10.0.0.1` becomes `10.0.0.1/32`. */
 const asNetwork = (entry: string): string =>
-  entry.includes('/') ? entry : `${entry}/${family(entry) === 'ipv4' ? 32 : 128}`
+  entry.includes('/') ? entry : `${entry}/${ipFamily(entry) === 'ipv4' ? 32 : 128}`
 
-function listOf(networks: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const network of networks.map(asNetwork)) {
-    const [address = '', prefix] = network.split('/')
-    list.addSubnet(address, Number(prefix), family(address))
-  }
-  return list
-}
-
-const FORBIDDEN_LIST = listOf(FORBIDDEN)
+const FORBIDDEN_LIST = networkList(FORBIDDEN)
 
 /** The IPv4 address in an IPv6 one: mapped, compatible, or of a translator (NAT64, 6to4); others unchanged. */
 export function embeddedAddress(address: string): string {
@@ -80,8 +69,8 @@ function groupsOf(address: string): number[] {
 /** Whether a camera may have this address. */
 export function isAllowedAddress(address: string, allowed: readonly string[]): boolean {
   const plain = embeddedAddress(address.split('%')[0] ?? '')
-  const kind = family(plain)
-  return !FORBIDDEN_LIST.check(plain, kind) || listOf(allowed.filter(isAddress)).check(plain, kind)
+  const kind = ipFamily(plain)
+  return !FORBIDDEN_LIST.check(plain, kind) || networkList(allowed.filter(isIpNetwork)).check(plain, kind)
 }
 
 /**
@@ -94,7 +83,7 @@ export async function checkCameraAddress(
   resolve: ResolveHost = resolveHost,
 ): Promise<CheckedAddress> {
   const uri = parse(text)
-  const networks = allowed.filter(isAddress).map(asNetwork)
+  const networks = allowed.filter(isIpNetwork).map(asNetwork)
   if (uri.scheme === 'file') return { ...uri, hosts: [], allow: networks }
   const isAllowedHost = allowed.some((entry) => entry.toLowerCase() === uri.host.toLowerCase())
   const hosts = await addressesOf(uri, resolve)
@@ -125,9 +114,6 @@ async function addressesOf({ host }: CameraUri, resolve: ResolveHost): Promise<s
 
 /** A resolver that does not answer must not delay the request. */
 async function resolveHost(host: string): Promise<string[]> {
-  const timeout = new Promise<never>((_, reject) => {
-    setTimeout(() => reject(new Error('the resolver did not answer in time')), RESOLVE_TIMEOUT_MS).unref()
-  })
-  const found = await Promise.race([lookup(host, { all: true, verbatim: true }), timeout])
+  const found = await withTimeout(lookup(host, { all: true, verbatim: true }), RESOLVE_TIMEOUT_MS, 'the resolver')
   return found.map(({ address }) => address)
 }

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { BlockList, isIPv6, type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import {
   Inject,
   Injectable,
@@ -11,6 +11,7 @@ import {
 } from '@nestjs/common'
 import { HttpAdapterHost } from '@nestjs/core'
 import { HealthIndicatorService } from '@nestjs/terminus'
+import { ipFamily, networkList } from '../ip-networks.js'
 import { metrics, registry } from '../metrics.js'
 import { listenOnPrivilegedPort } from '../run-as/index.js'
 import { LoopLag } from './loop-lag.js'
@@ -34,16 +35,14 @@ export const json = (status: number, body: unknown): Answer => ({
 type PostHandler = (query: URLSearchParams) => Answer | void
 type GetHandler = (query: URLSearchParams) => Answer
 
-const LOOPBACK = new BlockList()
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4')
-LOOPBACK.addAddress('::1', 'ipv6')
+const LOOPBACK = networkList(['127.0.0.0/8', '::1'])
 
 const queryOf = (url: string): URLSearchParams => new URL(url, 'http://ops').searchParams
 
 /** Unwraps IPv4-mapped IPv6 addresses. */
 export const isLoopback = (address: string): boolean => {
   const unwrapped = address.replace(/^::ffff:/i, '')
-  return LOOPBACK.check(unwrapped, isIPv6(unwrapped) ? 'ipv6' : 'ipv4')
+  return LOOPBACK.check(unwrapped, ipFamily(unwrapped))
 }
 
 /** Serves probes and metrics on a separate listener, so that they depend neither on the load nor on credentials of the API. */

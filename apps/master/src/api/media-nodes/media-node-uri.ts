@@ -1,12 +1,10 @@
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { ipFamily, networkList } from '@session-service/server-kit'
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'ws:': 80, 'http:': 80, 'wss:': 443, 'https:': 443 }
 
 /** Addresses of metadata services, which give the secrets of their machine to its processes (SSRF). */
-const LINK_LOCAL = new BlockList()
-LINK_LOCAL.addSubnet('169.254.0.0', 16, 'ipv4')
-LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6')
-LINK_LOCAL.addAddress('fd00:ec2::254', 'ipv6')
+const LINK_LOCAL = networkList(['169.254.0.0/16', 'fe80::/10', 'fd00:ec2::254'])
 const METADATA_HOSTS = ['metadata', 'metadata.google.internal']
 
 /** `host:port` of a URI; undefined when a media node cannot have that URI. */
@@ -29,6 +27,5 @@ export function uriFault(uri: string, publicUrl: string): string | undefined {
 function isLinkLocal(hostname: string): boolean {
   const host = hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   if (METADATA_HOSTS.includes(host)) return true
-  const version = isIP(host)
-  return version !== 0 && LINK_LOCAL.check(host, version === 4 ? 'ipv4' : 'ipv6')
+  return isIP(host) !== 0 && LINK_LOCAL.check(host, ipFamily(host))
 }

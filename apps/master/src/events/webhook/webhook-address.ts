@@ -1,5 +1,6 @@
 import { lookup, type LookupAddress } from 'node:dns'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { isIP, type BlockList, type LookupFunction } from 'node:net'
+import { ipFamily, isIpNetwork, networkList } from '@session-service/server-kit'
 
 /** Networks of private addresses, which a webhook may be posted to only if the operator allows it. */
 const PRIVATE: readonly string[] = [
@@ -21,18 +22,6 @@ const PRIVATE: readonly string[] = [
   'ff00::/8',
 ]
 
-const family = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
-
-function networks(entries: readonly string[]): BlockList {
-  const list = new BlockList()
-  for (const entry of entries) {
-    const [address = '', prefix] = entry.split('/')
-    if (prefix === undefined) list.addAddress(address, family(address))
-    else list.addSubnet(address, Number(prefix), family(address))
-  }
-  return list
-}
-
 /** Unwraps IPv4-mapped IPv6 addresses, in both spellings: `::ffff:10.0.0.1` and `::ffff:a00:1`. */
 function unmapped(address: string): string {
   const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(address) ?? []
@@ -47,7 +36,7 @@ const resolveAll: Resolve = (host, done) => lookup(host, { all: true, verbatim: 
 
 /** Decides which addresses may be posted to; its `lookup` connects to the very address that it has checked. */
 export class AddressGuard {
-  readonly #privateNetworks = networks(PRIVATE)
+  readonly #privateNetworks = networkList(PRIVATE)
   readonly #allowed: BlockList
   readonly #allowedHosts: ReadonlySet<string>
 
@@ -55,14 +44,13 @@ export class AddressGuard {
     allowed: readonly string[],
     private readonly resolve: Resolve = resolveAll,
   ) {
-    const isAddress = (entry: string): boolean => isIP(entry.split('/')[0] ?? '') !== 0
-    this.#allowed = networks(allowed.filter(isAddress))
-    this.#allowedHosts = new Set(allowed.filter((entry) => !isAddress(entry)).map((host) => host.toLowerCase()))
+    this.#allowed = networkList(allowed.filter(isIpNetwork))
+    this.#allowedHosts = new Set(allowed.filter((entry) => !isIpNetwork(entry)).map((host) => host.toLowerCase()))
   }
 
   mayReach(address: string): boolean {
     const plain = unmapped(address)
-    const kind = family(plain)
+    const kind = ipFamily(plain)
     return !this.#privateNetworks.check(plain, kind) || this.#allowed.check(plain, kind)
   }
 
