@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common'
 import type { NodeConfig } from '@session-service/config'
-import { backoffMs, metrics, sleep } from '@session-service/server-kit'
+import { backoffMs, markHandled, metrics, sleep } from '@session-service/server-kit'
 import { initialState, readAddressFile, type AddressSource, type Interfaces } from './address-sources.js'
 import { chooseAddress, reasonsOf, type SourceState } from './sources.js'
 import { askStunServer } from './stun-client.js'
@@ -33,7 +33,7 @@ export class AnnouncedAddress {
     this.#states = new Map(
       config.MEDIA_NODE_ADDRESS_SOURCES.map((source) => [source, initialState(source, config, interfaces)]),
     )
-    this.#known.promise.catch(() => undefined)
+    markHandled(this.#known.promise)
     this.#choose()
     metrics.sampled('announced_address_known', '0 while no source gives the address to which clients send media', () =>
       Number(this.#current !== undefined),

@@ -1,5 +1,5 @@
 import { filterOptionsAfter, ServiceError, type AppliedFilter } from '@session-service/contract'
-import { messageOf, sleep } from '@session-service/server-kit'
+import { markHandled, messageOf, sleep } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { MediaProcessor, type OperatorPipelines } from '../media-processor/media-processor.js'
 import { ProcessedTrack } from '../media-processor/processed-track.js'
@@ -45,7 +45,7 @@ export class StreamFilter {
 
   constructor(private readonly options: StreamFilterOptions) {
     this.#filter = options.filter
-    this.#closed.promise.catch(() => undefined)
+    markHandled(this.#closed.promise)
     this.#source.observer.once('close', this.#sourceClosed)
     this.#source.observer.on('pause', this.#pauseChanged).on('resume', this.#pauseChanged)
     this.ready = this.#start().then(
@@ -58,7 +58,7 @@ export class StreamFilter {
         throw reason
       },
     )
-    this.ready.catch(() => undefined)
+    markHandled(this.ready)
   }
 
   /** With the options that it has now. */

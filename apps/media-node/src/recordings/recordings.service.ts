@@ -9,7 +9,7 @@ import {
 } from '@session-service/contract'
 import type { NodeConfig } from '@session-service/config'
 import { ReportSender } from '@session-service/messaging'
-import { AlignedInterval, KeyedMutex, metrics, unlessAborted } from '@session-service/server-kit'
+import { AlignedInterval, KeyedMutex, markHandled, metrics, unlessAborted } from '@session-service/server-kit'
 import type { z } from 'zod'
 import { MediaService, type Answer, type Commands, type RecordingCommand } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
@@ -164,7 +164,7 @@ export class RecordingsService implements Commands<RecordingCommand>, OnModuleDe
     }
     const turn = Promise.withResolvers<void>()
     const composed = this.#compositions.run('', () => (turn.resolve(), run()))
-    composed.catch(() => undefined)
+    markHandled(composed)
     // One that is discarded does not wait for the others.
     await unlessAborted(turn.promise, signal)
     return composed

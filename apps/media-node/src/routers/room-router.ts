@@ -1,5 +1,5 @@
 import { ServiceError } from '@session-service/contract'
-import { inChildSpan } from '@session-service/server-kit'
+import { inChildSpan, markHandled } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { routerCodecs, type RoomCodecs } from './codecs.js'
 import { RouterPipe } from './router-pipe.js'
@@ -22,7 +22,7 @@ export class RoomRouter {
     // Counted before the router exists, so that rooms opened at the same time spread over the workers.
     worker.rooms++
     this.#opened = this.#open(codecs)
-    this.#opened.catch(() => undefined)
+    markHandled(this.#opened)
   }
 
   /** Rejects when the router could not be created, or was closed before. */

@@ -1,4 +1,5 @@
 import { estimateMemory, type LanguageModel } from '@session-service/speech'
+import { markHandled } from '@session-service/server-kit'
 import type { ModelSlot } from './model-slot.js'
 
 /** A subscription holds the model that it uses. */
@@ -49,7 +50,7 @@ export class ModelEntry {
   #load(): Promise<ModelSlot> {
     const ready = this.load(this)
     // Callers that wait for it get the error; after a failed reload there may be none.
-    ready.catch(() => undefined)
+    markHandled(ready)
     return ready
   }
 }

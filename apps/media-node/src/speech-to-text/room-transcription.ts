@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common'
 import type { SpeechSettings } from '@session-service/contract'
-import { backoffMs, sleep } from '@session-service/server-kit'
+import { backoffMs, markHandled, sleep } from '@session-service/server-kit'
 import type { LanguageModels } from './language-models.js'
 import type { ModelUse } from './model-entry.js'
 import type { ModelSlot } from './model-slot.js'
@@ -37,7 +37,7 @@ export class RoomTranscription {
 
   constructor(private readonly options: RoomTranscriptionOptions) {
     this.started = this.#start()
-    this.started.catch(() => undefined)
+    markHandled(this.started)
   }
 
   get lang(): string {

@@ -1,4 +1,5 @@
 import type { ServiceError } from '@session-service/contract'
+import { markHandled } from '@session-service/server-kit'
 import type { ModelUse } from './model-entry.js'
 import type { PublisherSpeech } from './publisher-speech.js'
 
@@ -20,7 +21,7 @@ export class SpeechSubscription {
     readonly lang: string,
   ) {
     // An active subscription has no command that waits.
-    this.#ended.promise.catch(() => undefined)
+    markHandled(this.#ended.promise)
   }
 
   get isEnded(): boolean {

@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { withTimeout } from '@session-service/server-kit/async'
+import { markHandled, withTimeout } from '@session-service/server-kit/async'
 import { hasParentDeathSignal, INHERITED_VARIABLES, withParentDeathSignal } from '@session-service/server-kit/processes'
 import type { AudioAddress } from '../engines/audio-source.js'
 import type { SpeechResult } from '../engines/engine.js'
@@ -122,7 +122,7 @@ export class Slot {
     this.#limits = { ...SLOT_LIMITS, ...options.limits }
     this.#child = startProcess()
     this.#lastLines = new LastLines(this.#child.stderr)
-    this.#loaded.promise.catch(() => undefined)
+    markHandled(this.#loaded.promise)
     this.exited = new Promise((resolve) => {
       const ended = (outcome: string) => resolve(this.#ended(outcome))
       this.#child.once('close', (code, signal) => ended(signal ? `was ended by ${signal}` : `ended with code ${code}`))

@@ -1,5 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type ActiveSpan, backoffMs, metrics, startSpan, withoutSpan, withSpan } from '@session-service/server-kit'
+import {
+  type ActiveSpan,
+  backoffMs,
+  markHandled,
+  metrics,
+  startSpan,
+  withoutSpan,
+  withSpan,
+} from '@session-service/server-kit'
 import { isClusterEvent } from '@session-service/contract'
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { MASTER_CONFIG, type MasterConfig } from '../../platform/config/configuration.module.js'
@@ -191,7 +199,7 @@ export class WebhookSender implements OnApplicationBootstrap, OnModuleDestroy {
       if (index === claimed.length - 1) break
       const storing = this.queue.delivered(event)
       // A failure is thrown below, after the posts that are in progress.
-      storing.catch(() => undefined)
+      markHandled(storing)
       stored.push(storing)
     }
     await Promise.all(stored)

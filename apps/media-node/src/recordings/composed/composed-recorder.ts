@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common'
 import { ServiceError, type RecordedFile } from '@session-service/contract'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { markHandled } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import type { Stream } from '../../rooms/stream.js'
 import { Supervisor } from '../supervision/supervisor.js'
@@ -53,7 +54,7 @@ class ComposedRecorder implements Recorder {
     this.#scene = job.hasVideo ? new Scene(settings.layout, settings.size, this.#compositor) : undefined
     this.#compositor.send('start', ...openingWords(settings, join(folder, this.#file)))
     void this.#compositor.exited.then((failure) => this.#exited(failure))
-    this.#writing.promise.catch(() => undefined)
+    markHandled(this.#writing.promise)
   }
 
   async start(): Promise<number> {

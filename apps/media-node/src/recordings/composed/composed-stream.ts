@@ -1,3 +1,4 @@
+import { markHandled } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
 import { PlainRtpTap } from '../../tap/plain-rtp-tap.js'
 import type { Stream } from '../../rooms/stream.js'
@@ -36,7 +37,7 @@ export class ComposedStream {
     private readonly compositor: Compositor,
   ) {
     this.isScreen = stream.typeOfVideo === 'SCREEN'
-    this.#listening.promise.catch(() => undefined)
+    markHandled(this.#listening.promise)
   }
 
   get isAdded(): boolean {

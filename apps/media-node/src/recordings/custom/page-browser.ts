@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Size } from '../composed/layout.js'
 import { STALL_LIMITS } from '../supervision/stall.js'
 import { Supervisor } from '../supervision/supervisor.js'
-import { ChildProgram, type KillStep } from '@session-service/server-kit'
+import { ChildProgram, type KillStep, markHandled } from '@session-service/server-kit'
 import { DevTools } from './dev-tools.js'
 import { waitFor } from './wait.js'
 
@@ -82,7 +82,7 @@ export class PageBrowser {
     this.#program = new ChildProgram({ command, args, env, cwd: options.folder, hasChannel: true })
     const { input, output } = this.#program.channel
     this.#tools = new DevTools(input, output, (method, params) => this.#onEvent(method, params))
-    this.#joined.promise.catch(() => undefined)
+    markHandled(this.#joined.promise)
     void this.#exited()
   }
 

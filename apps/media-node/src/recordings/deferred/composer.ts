@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { markHandled } from '@session-service/server-kit'
 import { z } from 'zod'
 import { NativeProgram } from '../../native-program/native-program.js'
 import { observe, stateOf, type Activity, type StallLimits } from '../supervision/stall.js'
@@ -43,7 +44,7 @@ export class Composer extends NativeProgram<ComposerEvent> {
   ) {
     super(command, ComposerEvent, (event) => this.#handle(event, hooks), ['--idle'])
     this.command('compose', ...opening)
-    this.#stopped.promise.catch(() => undefined)
+    markHandled(this.#stopped.promise)
     this.#watch = setInterval(() => void this.#sample(), SAMPLE_MS)
     void this.exited.then((failure) => this.#exited(failure))
   }

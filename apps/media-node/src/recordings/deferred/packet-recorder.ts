@@ -1,3 +1,4 @@
+import { markHandled } from '@session-service/server-kit'
 import { z } from 'zod'
 import { NativeProgram } from '../../native-program/native-program.js'
 
@@ -27,7 +28,7 @@ export class PacketRecorder extends NativeProgram<PacketEvent> {
     })
     this.command('record', path)
     void this.exited.then(() => this.#exited())
-    this.#started.promise.catch(() => undefined)
+    markHandled(this.#started.promise)
   }
 
   /** The start of the log by CLOCK_MONOTONIC, us. */
