@@ -15,6 +15,7 @@ import {
 } from '@session-service/server-kit'
 import { AnnouncedAddress } from './address/announced-address.js'
 import { checkAuthorities } from './ip-cameras/camera-authorities.js'
+import { cameraReader } from './native-program/programs.js'
 import { workerCount } from './workers/worker-count.js'
 import { WorkerPool } from './workers/worker-pool.js'
 import type { Infrastructure } from './infrastructure.module.js'
@@ -51,7 +52,7 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   // Media workers and recording programs inherit the account, so they start later.
   await dropPrivileges({ ...runAsOptions(config, env), logger })
   for (const advice of configAdvice('node', env)) logger.warn(advice)
-  if (process.env.CAMERA_BIN) checkAuthorities(config)
+  if (cameraReader()) checkAuthorities(config)
   // The infrastructure logs before there is an application.
   Logger.overrideLogger(logger)
   const infrastructure = await openInfrastructure(config, workers, logger, signal)

@@ -12,6 +12,7 @@ import {
 import type { ReportSender } from '@session-service/messaging'
 import { messageOf, metrics } from '@session-service/server-kit'
 import { Logger, type OnModuleInit } from '@nestjs/common'
+import { mediaProcessor } from '../native-program/programs.js'
 import { kindOf, type OperatorPipelines } from '../media-processor/filter-settings.js'
 import type { Answer, Commands, FilterCommand, MediaService } from '../rooms/media.service.js'
 import type { StreamFilters } from '../rooms/stream-filters.js'
@@ -55,7 +56,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
 
   onModuleInit(): void {
     this.media.filters = this
-    if (!process.env.MEDIA_PROCESSOR_BIN)
+    if (!mediaProcessor())
       this.#logger.warn('MEDIA_PROCESSOR_BIN names no program: this media node cannot apply filters')
   }
 
@@ -72,7 +73,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
 
   /** Receivers have the track of the former input until the filter has media of the new one. */
   inputReplaced(stream: Stream): void {
-    const program = process.env.MEDIA_PROCESSOR_BIN
+    const program = mediaProcessor()
     const filtered = this.#streams.get(stream)
     const former = filtered?.latest
     const source = former && stream.track(former.kind)
@@ -104,7 +105,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
   }
 
   async #apply(stream: Stream, filter: AppliedFilter): Promise<void> {
-    const program = process.env.MEDIA_PROCESSOR_BIN
+    const program = mediaProcessor()
     if (!program) throw new ServiceError('DISABLED', 'the media node cannot apply filters: it has no media processor')
     const filtered = this.#filtered(stream)
     const present = filtered.find(filter.filterId)

@@ -3,6 +3,7 @@ import type { NodeConfig } from '@session-service/config'
 import { ReportSender } from '@session-service/messaging'
 import { metrics } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
+import { cameraReader } from '../native-program/programs.js'
 import { NODE_CONFIG } from '../node/node-state.js'
 import { MediaService, roomClosed, type Answer, type CameraCommand, type Commands } from '../rooms/media.service.js'
 import type { Room } from '../rooms/room.js'
@@ -28,7 +29,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
   ) {}
 
   startCamera(call: NodeCommandCall<'startCamera'>): Answer<'startCamera'> {
-    const program = process.env.CAMERA_BIN
+    const program = cameraReader()
     if (!program) throw new ServiceError('DISABLED', 'the media node cannot read cameras: CAMERA_BIN names no program')
     return this.media.inOrder(call, async () => {
       const checked = await checkCameraAddress(call.source.uri, call.source.allowedAddresses)

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { Logger, type OnModuleInit } from '@nestjs/common'
 import { ServiceError, type Units } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
+import { mediaProcessor } from '../native-program/programs.js'
 import type { MediaService } from '../rooms/media.service.js'
 import type { VideoCodec } from '../rooms/target-codec.js'
 import type { Stream } from '../rooms/stream.js'
@@ -34,7 +35,7 @@ export class TranscodingService implements Transcoder, OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    if (process.env.MEDIA_PROCESSOR_BIN) this.media.transcoder = this
+    if (mediaProcessor()) this.media.transcoder = this
     else this.#logger.warn('MEDIA_PROCESSOR_BIN names no program: this media node cannot transcode')
   }
 
@@ -56,7 +57,7 @@ export class TranscodingService implements Transcoder, OnModuleInit {
     const subject = { roomId: room.id, streamId: stream.id, codec, quality }
     if (!this.hasCapacity(wanted)) this.#refuse(subject)
     const shared = new SharedTranscoding({
-      program: process.env.MEDIA_PROCESSOR_BIN ?? '',
+      program: mediaProcessor() ?? '',
       wanted,
       lingerMs: this.lingerMs,
       onFailure: ({ cause, text }, failures) => {

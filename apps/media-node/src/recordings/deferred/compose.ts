@@ -2,7 +2,7 @@ import { rename, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Logger } from '@nestjs/common'
 import type { RecordedFile, RecordingJob } from '@session-service/contract'
-import { NO_COMPOSITOR } from '../composed/compositor-program.js'
+import { requireCompositor } from '../../native-program/programs.js'
 import { Scene } from '../composed/scene.js'
 import { openingWords, settingsOf } from '../composed/settings.js'
 import { PACKETS_FILE } from '../recorder/deferred.js'
@@ -27,11 +27,9 @@ interface ComposeOptions {
 export async function compose({ job, folder, signal }: ComposeOptions): Promise<RecordedFile[]> {
   const { file } = settingsOf(job)
   const timeline = await readTimeline(folder)
-  const program = process.env.COMPOSITOR_BIN
   if (!timeline) return []
-  if (!program) throw new Error(NO_COMPOSITOR)
   const draft = join(folder, `composing-${file}`)
-  const durationMs = await new Composition(job, folder, draft, program).run(timeline, signal)
+  const durationMs = await new Composition(job, folder, draft, requireCompositor()).run(timeline, signal)
   if (durationMs === 0) return []
   const { size } = await stat(draft)
   await rename(draft, join(folder, file))
