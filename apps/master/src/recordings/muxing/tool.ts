@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { availableParallelism, setPriority } from 'node:os'
 import { ServiceError } from '@session-service/contract'
 import { hasParentDeathSignal, isErrno, Semaphore, withParentDeathSignal } from '@session-service/server-kit'
+import { diskFull } from './disk-full.js'
 
 /** Lower priority than the processes that serve participants. */
 const NICENESS = 10
@@ -102,9 +103,7 @@ const missing = (program: string): ServiceError => new ServiceError('UNAVAILABLE
 function failureOf(program: string, { code, killedBy, isTimedOut, errors }: Exit): Error {
   // setpriv or sh, which start the program, report that it is missing.
   if (code === 127 && /^(setpriv|sh|\/bin\/sh):/.test(errors)) return missing(program)
-  if (/no space left on device|disk quota exceeded/i.test(errors)) {
-    return new ServiceError('NO_CAPACITY', `not enough disk for recordings: ${program} could not write`)
-  }
+  if (/no space left on device|disk quota exceeded/i.test(errors)) return diskFull(`${program} could not write`)
   const lastLines = errors.trim().split('\n').slice(-3).join('; ')
   if (isTimedOut) return new Error(`${program} timed out: ${lastLines}`)
   if (killedBy !== null || code === SIGNALLED_EXIT_CODE) return new Error(`${program} was killed: ${lastLines}`)

@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream'
 import { type RecordingPartRef, ServiceError } from '@session-service/contract'
 import { flush, isErrno } from '@session-service/server-kit'
 import type { ContentRange } from './byte-range.js'
+import { translateDiskFull } from '../muxing/disk-full.js'
 import { FILE_NAME, RECORDING_ID, type RecordingFolders } from '../muxing/recording-folders.js'
 
 export interface UploadTarget extends RecordingPartRef {
@@ -69,11 +70,8 @@ export class PartUploads {
   }
 
   async #translated(error: unknown, target: UploadTarget): Promise<unknown> {
-    if (isErrno(error, 'ENOSPC', 'EDQUOT')) {
-      return new ServiceError('NO_CAPACITY', 'not enough disk for recordings', { cause: error })
-    }
     if (isErrno(error, 'ECONNRESET')) return new ServiceError('INVALID', 'the body was interrupted', { cause: error })
-    if (!isErrno(error, 'ENOENT')) return error
+    if (!isErrno(error, 'ENOENT')) return translateDiskFull(error)
     // The same piece was sent twice and the other one completed the file, or the recording was deleted meanwhile.
     const { isComplete } = await this.#storedState(target)
     return isComplete ? new ServiceError('CONFLICT', 'the file is complete') : notFound()

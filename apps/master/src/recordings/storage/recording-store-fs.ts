@@ -11,6 +11,7 @@ import { type AssembledRecording, RecordingStore } from './recording-store.js'
 import type { RecordingOfFiles } from '../repository/recording.entity.js'
 import { makeComposed } from '../muxing/composed.js'
 import { deliveredFiles, sizeOf } from '../muxing/delivered-files.js'
+import { translateDiskFull } from '../muxing/disk-full.js'
 import { diskProof, PROOF } from './disk-proof.js'
 import { makeIndividual } from '../muxing/individual.js'
 import type { MuxedFile, MuxJob, Subtitles } from '../muxing/muxed-file.js'
@@ -141,8 +142,7 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
       signal.throwIfAborted()
       return await this.#putInPlace(recording, parts, muxed)
     } catch (error) {
-      if (!isErrno(error, 'ENOSPC', 'EDQUOT')) throw error
-      throw new ServiceError('NO_CAPACITY', 'not enough disk for recordings', { cause: error })
+      throw translateDiskFull(error)
     } finally {
       await rm(job.scratchDir, { recursive: true, force: true })
     }

@@ -1,6 +1,7 @@
 import { access, constants, statfs } from 'node:fs/promises'
 import { ServiceError } from '@session-service/contract'
 import { makeFolder } from '@session-service/server-kit'
+import { diskFull } from '../muxing/disk-full.js'
 
 /** A recording creates several files. */
 const MIN_INODES = 64
@@ -10,13 +11,9 @@ const MIB = 1_048_576
 export async function requireSpaceIn(folder: string, minMib: number): Promise<void> {
   const { bavail, bsize, files, ffree } = await statWritable(folder)
   const freeMib = Math.floor((Number(bavail) * Number(bsize)) / MIB)
-  if (freeMib < minMib) {
-    throw new ServiceError('NO_CAPACITY', `not enough disk for recordings: ${freeMib} MiB free of ${minMib} needed`)
-  }
+  if (freeMib < minMib) throw diskFull(`${freeMib} MiB free of ${minMib} needed`)
   // Some file systems do not count inodes, and report 0 of 0.
-  if (files > 0 && ffree < MIN_INODES) {
-    throw new ServiceError('NO_CAPACITY', `not enough disk for recordings: only ${ffree} inodes free`)
-  }
+  if (files > 0 && ffree < MIN_INODES) throw diskFull(`only ${ffree} inodes free`)
 }
 
 async function statWritable(folder: string): Promise<Awaited<ReturnType<typeof statfs>>> {
