@@ -14,11 +14,13 @@ describe('Signalling', () => {
   let clock: ManualClock
   let log: string[]
   let signalling: Signalling
+  let onReconnecting: () => void
 
   beforeEach(async () => {
     server = await FakeSignallingServer.start()
     clock = new ManualClock()
     log = []
+    onReconnecting = () => {}
     server.answer('join', () => ({ result: joinResult() }))
     server.answer('resume', () => ({ result: { role: 'PUBLISHER', record: true, snapshot } }))
     signalling = await join()
@@ -33,7 +35,7 @@ describe('Signalling', () => {
     const params = { token: 'tok_secret', clientData: 'me' }
     const participant = await Signalling.join(server.url, params, clock, {
       notified: ({ method }) => log.push(method),
-      reconnecting: () => log.push('reconnecting'),
+      reconnecting: () => (log.push('reconnecting'), onReconnecting()),
       resumed: (_, announced) => log.push(announced ? 'resumed' : 'moved'),
       lost: () => log.push('lost'),
     })
@@ -427,6 +429,52 @@ describe('Signalling', () => {
     clock.pass(20_000)
     expect(log).toEqual([])
     expect(server.urls).toHaveLength(1)
+  })
+
+  it('leaves with an attempt of its own while the client waits for a new socket', async () => {
+    server.answer('leave', () => done)
+    cut()
+    await until('reconnecting', () => log.includes('reconnecting'))
+    await signalling.leave(1_000)
+    const methods = server.received.map(({ method, socket }) => `${socket} ${method}`)
+    expect(methods).toEqual(['1 join', '2 resume', '2 leave'])
+    await until('the socket is closed', () => server.last.readyState === 3)
+    expect(log).toEqual(['reconnecting'])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('leaves when the resume is answered that was under way', async () => {
+    server.answer('leave', () => done)
+    server.answer('resume', () => 'silence')
+    cut()
+    await passUntil('the resume', () => server.calls('resume').length === 1)
+    const left = signalling.leave(1_000)
+    clock.pass(1_000)
+    await left
+    const result = { role: 'PUBLISHER', record: true, snapshot }
+    server.send({ jsonrpc: '2.0', id: server.calls('resume')[0]?.id, result })
+    await until('leave', () => server.calls('leave').length === 1)
+    await until('the socket is closed', () => server.last.readyState === 3)
+    expect(server.urls).toHaveLength(2)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('leaves on the open socket and the next one while the client moves to another server', async () => {
+    server.answer('leave', () => done)
+    server.notify('reconnect', { afterMs: 800 })
+    // The client handles it after `reconnect`.
+    server.notify('connectionDestroyed', { connectionId: 'con_a', reason: 'disconnect' })
+    await until('the move', () => log.includes('connectionDestroyed'))
+    await signalling.leave(1_000)
+    expect(server.calls('leave').map(({ socket }) => socket)).toEqual([1, 2])
+    expect(log).toEqual(['connectionDestroyed'])
+  })
+
+  it('leaves when the application does so in a listener of reconnecting', async () => {
+    server.answer('leave', () => done)
+    onReconnecting = () => void signalling.leave(1_000)
+    cut()
+    await until('leave', () => server.calls('leave').length === 1)
   })
 
   it('leaves without a socket', async () => {

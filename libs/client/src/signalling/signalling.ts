@@ -80,6 +80,12 @@ function validated<M extends SignallingMethod>(method: M, params: SignallingPara
   throw new ServiceError('INVALID', `${method}: ${describeIssues(parsed.error).join('; ')}`)
 }
 
+/** Leaves, and closes the socket after the answer. Never rejects. */
+async function leaveBy(socket: RpcSocket, ms: number): Promise<void> {
+  await socket.request('leave', {}, ms).catch(() => {})
+  socket.close(NORMAL)
+}
+
 /** The participant's signalling connection: one socket at a time, replaced after a loss until the server refuses. */
 export class Signalling {
   #socket: RpcSocket | undefined
@@ -89,6 +95,8 @@ export class Signalling {
   /** The socket stays open until the answer to `leave`. */
   #isLeaving = false
   #stopLiveness = (): void => {}
+  /** Settles when the current or last search for a new socket ends. */
+  #recovery: Promise<void> = Promise.resolve()
   /** The sockets in a row that the server closed because of too many calls. */
   #abuses = 0
   #socketSince: number
@@ -172,15 +180,20 @@ export class Signalling {
     if (this.#state === 'up') this.#socket?.notify('reportExperience', experience)
   }
 
-  /** Sends `leave`, waits at most `ms` for the answer, and ends. */
+  /**
+   * Sends `leave`, waits at most `ms` for the answer, and ends. While the client opens a new socket, the current attempt, or
+   * one more, leaves as soon as it has resumed.
+   */
   async leave(ms: number): Promise<void> {
-    const socket = this.#state === 'up' ? this.#socket : undefined
-    this.#isLeaving = socket !== undefined
-    const answered = socket?.request('leave', {}, ms).catch(() => {})
+    if (this.#state === 'ended') return
+    this.#isLeaving = true
+    const socket = this.#socket
+    const answered = socket && leaveBy(socket, ms)
     this.#end()
-    await answered
+    const waited = new InterruptibleDelay(this.#clock)
+    const over = Promise.all([answered, this.#recovery]).then(() => waited.interrupt())
+    await Promise.race([over, waited.wait(ms)])
     this.#isLeaving = false
-    socket?.close(NORMAL)
   }
 
   /** Ends signalling. Waiting calls reject, and no handler is called afterwards. */
@@ -252,8 +265,9 @@ export class Signalling {
     const old = this.#socket
     this.#socket = undefined
     old?.close()
+    // Before the application may leave in a listener.
+    this.#recovery = this.#recover(true, afterMs)
     this.#handlers.reconnecting()
-    void this.#recover(true, afterMs)
   }
 
   /**
@@ -265,7 +279,7 @@ export class Signalling {
     this.#state = 'recovering'
     this.#stopLiveness()
     this.#ready = deferred()
-    void this.#recover(false, afterMs)
+    this.#recovery = this.#recover(false, afterMs)
   }
 
   async #recover(announced: boolean, afterMs = 0): Promise<void> {
@@ -273,9 +287,9 @@ export class Signalling {
     for (let attempt = 0; ; attempt++) {
       const delay = retryDelay(attempt, this.#clock.random())
       await this.#pause(attempt === 0 ? afterMs + delay : delay)
-      if (this.#hasEnded) return
+      if (this.#hasEnded && !this.#isLeaving) return
       const outcome = await this.#tryResume(retryTimeout(attempt))
-      if (this.#hasEnded) return outcome?.socket.close()
+      if (this.#hasEnded) return outcome && leaveBy(outcome.socket, SIGNALLING_TIMEOUTS.request)
       if (outcome) return this.#resume(outcome.socket, outcome.result, announced)
       if (this.#clock.now() >= deadline) return this.#giveUp()
       if (!announced) this.#handlers.reconnecting()
