@@ -223,6 +223,33 @@ describe('a publisher whose muting the server refuses', () => {
   })
 })
 
+describe('a publisher whose track is replaced by', () => {
+  let testbed: ParticipantTestbed
+  beforeEach(async () => {
+    testbed = await ParticipantTestbed.join()
+  })
+  afterEach(() => testbed.stop())
+
+  it('the same track keeps it, and stops it at the end when the library opened it', async () => {
+    const track = stubTrack('video')
+    const publisher = new Publisher([{ track, opened: true }], {}, testbed.clock)
+    await publisher.replaceTrack(track)
+    expect([publisher.mediaStream.getTracks(), track.readyState]).toEqual([[track], 'live'])
+    publisher.close()
+    expect(track.readyState).toBe('ended')
+  })
+
+  it('an ended track keeps the former one and rejects with INVALID', async () => {
+    const publisher = await testbed.publish()
+    const before = publisher.mediaStream.getTracks()
+    const ended = stubTrack('video')
+    ended.stop()
+    await expect(publisher.replaceTrack(ended)).rejects.toMatchObject({ code: 'INVALID' })
+    expect(publisher.mediaStream.getTracks()).toEqual(before)
+    expect(testbed.engines[0]?.replacing).toBe(0)
+  })
+})
+
 it('a replacement that the browser never finishes ends with its connection', async () => {
   const testbed = await ParticipantTestbed.join()
   const publisher = await testbed.publish()

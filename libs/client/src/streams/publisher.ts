@@ -90,9 +90,12 @@ export class Publisher extends StreamManager<PublisherEvents> {
 
   /**
    * Replaces the track of the same kind. Stops the old track when the library opened it; the caller stops the new one.
-   * Rejects with NOT_FOUND when the publisher has no track of that kind.
+   * Rejects with NOT_FOUND when the publisher has no track of that kind, and with INVALID when the new track has ended.
    */
   async replaceTrack(track: MediaStreamTrack): Promise<void> {
+    if (track.readyState === 'ended') throw new ServiceError('INVALID', 'replaceTrack: the track has ended')
+    // The library may have opened it, and stays the one that stops it.
+    if (this.#tracks.get(track.kind as MediaKind) === track) return
     const report = await this.#replace({ track, opened: false })
     await report()
   }
