@@ -31,7 +31,8 @@ interface Attached {
   stop: () => void
 }
 
-function resolveTarget(target: VideoTarget): Element {
+/** Throws a `TypeError` when the target does not exist. */
+export function resolveTarget(target: VideoTarget): Element {
   const element = typeof target === 'string' ? document.querySelector(target) : target
   if (element instanceof Element) return element
   throw new TypeError(typeof target === 'string' ? `target: no element matches "${target}"` : 'target: no element')

@@ -17,6 +17,7 @@ import { PendingStreams } from '../streams/pending-streams.js'
 import { type Engine, type MediaLocation, type OpenEngine, engineOpener } from '../media/engine.js'
 import { MediaConnection } from '../media/media-connection.js'
 import { onPageHide } from '../platform/page.js'
+import { type VideoTarget, resolveTarget } from '../media/player.js'
 import type { Publisher } from '../streams/publisher.js'
 import { Recordings } from './recordings.js'
 import { RosterEvents } from './roster-events.js'
@@ -26,7 +27,7 @@ import { type JoinResult, type JoinTimes, type ResumeResult, Signalling } from '
 import { emitSignal } from './signals.js'
 import { SpeechToText } from './speech-to-text.js'
 import type { Stream } from '../streams/stream.js'
-import type { Subscriber } from '../streams/subscriber.js'
+import { type SubscribeOptions, Subscriber } from '../streams/subscriber.js'
 
 interface LocalParticipantOptions {
   readonly clock: Clock
@@ -186,6 +187,23 @@ export class LocalParticipant implements SessionContext {
   /** Publishes. Rejects with the server's error; the application may then try again. */
   publish(publisher: Publisher): Promise<void> {
     return this.pendingPublications.run(publisher, () => publisher.publish(this))
+  }
+
+  /** Subscribes, or returns the subscriber of an earlier call. Rejects with the server's error; the caller may try again. */
+  async subscribe(stream: Stream, options: SubscribeOptions = {}, target?: VideoTarget): Promise<Subscriber> {
+    const element = target && resolveTarget(target)
+    const { streamId } = stream
+    const subscriber = this.subscribers.get(streamId) ?? new Subscriber(this, stream, options)
+    this.subscribers.set(streamId, subscriber)
+    try {
+      await subscriber.established()
+    } catch (error) {
+      if (this.subscribers.get(streamId) === subscriber) this.subscribers.delete(streamId)
+      subscriber.destroyed()
+      throw error
+    }
+    if (element) subscriber.attach(element)
+    return subscriber
   }
 
   async leave(): Promise<void> {

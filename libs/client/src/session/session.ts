@@ -10,7 +10,7 @@ import { LocalParticipant } from './local-participant.js'
 import { Publisher, type PublisherOptions, createPublisher } from '../streams/publisher.js'
 import { ignoreNotFound } from '../signalling/service-error.js'
 import type { Stream } from '../streams/stream.js'
-import { type SubscribeOptions, Subscriber } from '../streams/subscriber.js'
+import type { SubscribeOptions, Subscriber } from '../streams/subscriber.js'
 import { parseToken } from '../signalling/token.js'
 
 export interface SessionOptions {
@@ -145,21 +145,14 @@ export class Session extends Emitter<SessionEvents> {
     return publisher.unpublish()
   }
 
-  /** Subscribes to a stream and shows it in `target`. A repeated call for a stream returns the same subscriber. */
+  /**
+   * Subscribes to a stream and shows it in `target`. A repeated call for a stream returns the same subscriber. Rejects with
+   * a `TypeError`, without subscribing, when the selector matches no element.
+   */
   async subscribe(stream: Stream, target?: VideoTarget, options: SubscribeOptions = {}): Promise<Subscriber> {
     const participant = this.#require('subscribe')
     if (stream.connection.local) throw new ServiceError('INVALID', 'subscribe: the stream is an own stream')
-    const subscriber = participant.subscribers.get(stream.streamId) ?? new Subscriber(participant, stream, options)
-    participant.subscribers.set(stream.streamId, subscriber)
-    try {
-      await subscriber.established()
-    } catch (error) {
-      if (participant.subscribers.get(stream.streamId) === subscriber) participant.subscribers.delete(stream.streamId)
-      subscriber.destroyed()
-      throw error
-    }
-    if (target) subscriber.attach(target)
-    return subscriber
+    return participant.subscribe(stream, options, target)
   }
 
   async unsubscribe(subscriber: Subscriber): Promise<void> {

@@ -34,9 +34,13 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
   /** Consumers of a lost node: the last video frame stays visible until a new one arrives. */
   #retiredConsumers: types.Consumer[] = []
   readonly #wanted: Record<MediaKind, boolean>
+  /** The last choices that the server accepted, and the calls that wait for its answer. */
+  readonly #accepted: Record<MediaKind, boolean>
+  readonly #pending: Record<MediaKind, number> = { audio: 0, video: 0 }
   #layers: Layers | null = null
   /** The layers that the application prefers; kept after a loss. */
   #preferredLayers: Layers | undefined
+  #acceptedLayers: Layers | undefined
   #ended = false
   #established: Promise<void> | undefined
   /** The engine of the last successful subscription. */
@@ -59,6 +63,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
     this.stream = stream
     this.once('streamPlaying', context.experience.subscribing())
     this.#wanted = { audio: options.subscribeToAudio ?? true, video: options.subscribeToVideo ?? true }
+    this.#accepted = { ...this.#wanted }
   }
 
   /** The simulcast layers that arrive; null while no video arrives, and for a stream without simulcast. */
@@ -83,12 +88,12 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
 
   /** Sets the best simulcast layers that the server sends to this participant; 0 is the smallest. */
   async setPreferredLayers(preferredLayers: Layers): Promise<void> {
-    const before = this.#preferredLayers
     this.#preferredLayers = preferredLayers
     try {
       await this.#change({ preferredLayers })
+      this.#acceptedLayers = preferredLayers
     } catch (error) {
-      if (this.#preferredLayers === preferredLayers) this.#preferredLayers = before
+      if (this.#preferredLayers === preferredLayers) this.#preferredLayers = this.#acceptedLayers
       throw error
     }
   }
@@ -250,12 +255,15 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
 
   /** Resumes wanted tracks that arrived paused, and pauses unwanted tracks that did not. */
   async #applyWanted(tracks: readonly SubscribedTrack[]): Promise<void> {
-    const kindsToChange = tracks.filter(({ kind, paused }) => paused === this.#wanted[kind]).map(({ kind }) => kind)
+    const wanted = { ...this.#wanted }
+    const kindsToChange = tracks.filter(({ kind, paused }) => paused === wanted[kind]).map(({ kind }) => kind)
     const preferredLayers = this.#preferredLayers
-    if (kindsToChange.length === 0 && !preferredLayers) return
-    const changes = Object.fromEntries(kindsToChange.map((kind) => [kind, this.#wanted[kind]]))
-    const call = { streamId: this.stream.streamId, ...changes, ...(preferredLayers && { preferredLayers }) }
-    await this.#context.call('changeSubscription', call)
+    if (kindsToChange.length > 0 || preferredLayers) {
+      const changes = Object.fromEntries(kindsToChange.map((kind) => [kind, wanted[kind]]))
+      const call = { streamId: this.stream.streamId, ...changes, ...(preferredLayers && { preferredLayers }) }
+      await this.#context.call('changeSubscription', call)
+    }
+    Object.assign(this.#accepted, wanted)
   }
 
   async #change(change: Omit<SignallingParams<'changeSubscription'>, 'streamId'>): Promise<void> {
@@ -266,22 +274,22 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
   }
 
   async #setWanted(kind: MediaKind, wanted: boolean): Promise<void> {
-    const before = this.#wanted[kind]
-    if (this.#ended || before === wanted) return
-    this.#wanted[kind] = wanted
-    this.#enable(kind)
+    if (this.#ended || this.#wanted[kind] === wanted) return
+    this.#want(kind, wanted)
+    this.#pending[kind]++
     try {
       await this.#change({ [kind]: wanted })
-    } catch (error) {
-      this.#wanted[kind] = before
-      this.#enable(kind)
-      throw error
+      this.#accepted[kind] = wanted
+    } finally {
+      // A later call still waits for its own answer.
+      if (--this.#pending[kind] === 0) this.#want(kind, this.#accepted[kind])
     }
   }
 
-  #enable(kind: MediaKind): void {
+  #want(kind: MediaKind, wanted: boolean): void {
+    this.#wanted[kind] = wanted
     const track = this.#consumers.get(kind)?.track
-    if (track) track.enabled = this.#wanted[kind]
+    if (track) track.enabled = wanted
   }
 
   #expectedMedia(): 'video' | 'audio' | 'nothing' {
