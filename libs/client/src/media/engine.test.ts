@@ -5,6 +5,7 @@ import { ManualClock, until } from '../fixtures/manual-clock.js'
 import { joinResult } from '../fixtures/samples.js'
 import { stubTrack } from '../fixtures/stub-engine.js'
 import { type Call, type EngineOptions, MediaEngine, chooseIceServers } from './engine.js'
+import { ICE_TIMEOUTS } from './ice-recovery.js'
 
 describe('chooseIceServers', () => {
   const server = [{ url: 'turn:example.org:3478', username: 'u', credential: 'c' }, { url: 'stun:example.org' }]
@@ -173,6 +174,26 @@ describe('MediaEngine', () => {
       await engine.restartIce()
       expect(renewed).toEqual(expected)
       engine.close()
+    })
+
+    it('of a transport that does not connect after its first use, once the server has accepted that', async () => {
+      const clock = new ManualClock()
+      const failed: string[] = []
+      const exception: EngineOptions['exception'] = (name, direction) => failed.push(`${direction} ${name}`)
+      const { engine, calls } = await open(() => ({ iceParameters }), { clock, exception })
+      const restarts = () => calls.flatMap(([method, params]) => (method === 'restartIce' ? [params] : []))
+      const offer = await engine.offer([{ track: stubTrack('audio') }])
+      clock.pass(2 * ICE_TIMEOUTS.opening)
+      expect(restarts()).toEqual([])
+      engine.offerAccepted(offer)
+      clock.pass(ICE_TIMEOUTS.opening)
+      expect(restarts()).toEqual([{ direction: 'send' }])
+      await engine.consume([track('a')], 'str_a')
+      clock.pass(ICE_TIMEOUTS.opening)
+      expect(restarts()).toContainEqual({ direction: 'recv' })
+      expect(failed).toEqual(['send ICE_CONNECTION_FAILED', 'recv ICE_CONNECTION_FAILED'])
+      engine.close()
+      expect(clock.pending).toBe(0)
     })
 
     it('once for all calls before the answer', async () => {

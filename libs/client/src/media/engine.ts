@@ -169,7 +169,9 @@ export class MediaEngine {
 
   /** The server accepted an offer, and with it the DTLS parameters of the transport. */
   offerAccepted(offer: Offer): void {
-    if (offer.dtlsParameters === this.#sendDtls) this.#sendDtls = undefined
+    if (!offer.dtlsParameters || offer.dtlsParameters !== this.#sendDtls) return
+    this.#sendDtls = undefined
+    this.#transports.send?.ice.opened()
   }
 
   /**
@@ -308,7 +310,10 @@ export class MediaEngine {
   #connectRecv(dtlsParameters: DtlsParameters): Promise<unknown> {
     const connected = this.#options.call('connectTransport', { direction: 'recv', dtlsParameters })
     this.#recvConnected = connected
-    connected.catch(() => (this.#recvConnected = undefined))
+    connected.then(
+      () => this.#transports.recv?.ice.opened(),
+      () => (this.#recvConnected = undefined),
+    )
     return connected
   }
 

@@ -8,17 +8,20 @@ describe('IceRecovery', () => {
   let recovery: IceRecovery
   let canRestart: boolean
 
-  beforeEach(() => {
-    clock = new ManualClock()
-    log = []
-    canRestart = true
-    recovery = new IceRecovery(clock, {
+  const recoveryOf = (clock: ManualClock): IceRecovery =>
+    new IceRecovery(clock, {
       restart: () => {
         log.push('restart')
         return canRestart ? Promise.resolve() : Promise.reject(new Error('no socket'))
       },
       exception: (name) => void log.push(name),
     })
+
+  beforeEach(() => {
+    clock = new ManualClock()
+    log = []
+    canRestart = true
+    recovery = recoveryOf(clock)
     recovery.changed('connecting')
     recovery.changed('connected')
   })
@@ -80,6 +83,41 @@ describe('IceRecovery', () => {
     recovery.changed('disconnected')
     recovery.signallingResumed()
     expect(log).toEqual(['restart'])
+  })
+
+  describe('of a transport that is used for the first time', () => {
+    beforeEach(() => {
+      recovery = recoveryOf(clock)
+      recovery.opened()
+    })
+
+    it('restarts ICE when the browser finds no candidate pair and reports no state', () => {
+      clock.pass(ICE_TIMEOUTS.opening - 1)
+      expect(log).toEqual([])
+      clock.pass(1)
+      expect(log).toEqual(['ICE_CONNECTION_FAILED', 'restart'])
+      clock.pass(ICE_TIMEOUTS.firstRetry)
+      expect(log).toEqual(['ICE_CONNECTION_FAILED', 'restart', 'restart'])
+    })
+
+    it('does nothing when the transport connects in time, or is closed', () => {
+      recovery.changed('connecting')
+      recovery.changed('connected')
+      clock.pass(60_000)
+      const closed = recoveryOf(clock)
+      closed.opened()
+      closed.stop()
+      clock.pass(60_000)
+      expect(log).toEqual([])
+      expect(clock.pending).toBe(0)
+    })
+
+    it('does not restart a second time after the browser has reported a failure', () => {
+      recovery.changed('failed')
+      recovery.changed('connected')
+      clock.pass(60_000)
+      expect(log).toEqual(['ICE_CONNECTION_FAILED', 'restart'])
+    })
   })
 
   it('does nothing after it was closed', () => {

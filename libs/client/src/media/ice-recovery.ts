@@ -15,6 +15,8 @@ export const ICE_TIMEOUTS = {
   restart: 2_000,
   /** The application gets an exception after a transport has been disconnected for this time. */
   exception: 4_000,
+  /** ICE is restarted when a transport is not connected this time after its first use. */
+  opening: 10_000,
   /** The delay before the next restart, doubled each time up to `longestRetry`. */
   firstRetry: 4_000,
   longestRetry: 30_000,
@@ -44,6 +46,14 @@ export class IceRecovery {
       this.#after(ICE_TIMEOUTS.restart, () => this.#restart())
       this.#after(ICE_TIMEOUTS.exception, () => this.#report('ICE_CONNECTION_DISCONNECTED'))
     }
+  }
+
+  /**
+   * The server has accepted the first use of the transport. Browsers without a single candidate pair, for example because
+   * the TURN credentials have expired, stay in `new` instead of changing to `failed`.
+   */
+  opened(): void {
+    if (this.#state === 'new' || this.#state === 'connecting') this.#after(ICE_TIMEOUTS.opening, () => this.#failed())
   }
 
   /** The socket is open again: restarts ICE now if the transport is not connected. */

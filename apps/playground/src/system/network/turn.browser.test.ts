@@ -117,14 +117,20 @@ it('opens relays with new credentials after an ICE restart', async () => {
   await page.close()
 })
 
-it('refuses relays for expired credentials', async () => {
+it('restarts ICE after the TURN server refused expired credentials, which no state of the browser shows', async () => {
   const username = `${Math.floor(Date.now() / 1000) - 60}:expired0`
   const credential = createHmac('sha1', SECRET).update(username).digest('base64')
   const page = await join([{ url: `turn:127.0.0.1:${turn.port}`, username, credential }])
-  await page.evaluate(() => void window.relayed.publish({ video: false }).catch(() => undefined))
-  await until('the refusal of the TURN server', () =>
-    Promise.resolve(turn.lines.some((line) => /expired0>.*error 401/.test(line))),
-  )
+  const refusals = (): number => turn.lines.filter((line) => /expired0>.*error 401/.test(line)).length
+  const failed = page.evaluate(async () => {
+    const failed = new Promise<string>((resolve) => window.relayed.once('exception', ({ name }) => resolve(name)))
+    void window.relayed.publish({ video: false }).catch(() => undefined)
+    return await failed
+  })
+  await until('the refusal of the TURN server', () => Promise.resolve(refusals() > 0))
   expect((await selectedPair(page, 'send'))?.local).toBeUndefined()
+  expect(await failed).toBe('ICE_CONNECTION_FAILED')
+  const before = refusals()
+  await until('another attempt', () => Promise.resolve(refusals() > before))
   await page.close()
 })
