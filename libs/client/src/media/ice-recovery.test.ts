@@ -8,7 +8,7 @@ describe('IceRecovery', () => {
   let recovery: IceRecovery
   let canRestart: boolean
 
-  const recoveryOf = (clock: ManualClock): IceRecovery =>
+  const newRecovery = (): IceRecovery =>
     new IceRecovery(clock, {
       restart: () => {
         log.push('restart')
@@ -21,7 +21,7 @@ describe('IceRecovery', () => {
     clock = new ManualClock()
     log = []
     canRestart = true
-    recovery = recoveryOf(clock)
+    recovery = newRecovery()
     recovery.changed('connecting')
     recovery.changed('connected')
   })
@@ -87,7 +87,7 @@ describe('IceRecovery', () => {
 
   describe('of a transport that is used for the first time', () => {
     beforeEach(() => {
-      recovery = recoveryOf(clock)
+      recovery = newRecovery()
       recovery.opened()
     })
 
@@ -104,7 +104,7 @@ describe('IceRecovery', () => {
       recovery.changed('connecting')
       recovery.changed('connected')
       clock.pass(60_000)
-      const closed = recoveryOf(clock)
+      const closed = newRecovery()
       closed.opened()
       closed.stop()
       clock.pass(60_000)

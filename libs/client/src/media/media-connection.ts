@@ -4,7 +4,7 @@ import { type Deferred, deferred } from '../platform/deferred.js'
 import { InterruptibleDelay } from '../platform/delay.js'
 import type { Engine, MediaLocation } from './engine.js'
 import type { RejoinResult } from '../signalling/signalling.js'
-import { isPermanent, retryDelay } from '../signalling/retry.js'
+import { isPermanent, isTransient, retryDelay } from '../signalling/retry.js'
 import { SocketLost } from '../signalling/rpc-socket.js'
 
 interface MediaConnectionOptions {
@@ -36,8 +36,6 @@ const isNodeUnreachable = (error: unknown): boolean =>
   error instanceof ServiceError &&
   (error.code === 'UNAVAILABLE' || error.code === 'TIMEOUT') &&
   !(error.cause instanceof SocketLost)
-
-const isTransient = (error: unknown): boolean => error instanceof ServiceError && !isPermanent(error.code)
 
 /** The participant's media connection: on one node at a time, moved to the next node after a loss. */
 export class MediaConnection {

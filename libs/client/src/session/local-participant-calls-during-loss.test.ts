@@ -1,14 +1,12 @@
 import { ServiceError } from '@session-service/contract'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { refused } from '../fixtures/fake-signalling-server.js'
 import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { until } from '../fixtures/manual-clock.js'
 import { streamInfo } from '../fixtures/samples.js'
 import { stubTrack } from '../fixtures/stub-engine.js'
 import { MEDIA_TIMEOUTS } from '../media/media-connection.js'
 
-const refused = (code: ConstructorParameters<typeof ServiceError>[0]) => () => ({
-  error: new ServiceError(code, 'not now'),
-})
 const back = streamInfo('str_b', 'con_b')
 
 describe('calls while the media is lost', () => {

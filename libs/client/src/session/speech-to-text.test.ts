@@ -1,12 +1,12 @@
 import { type ErrorCode, ServiceError } from '@session-service/contract'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { refused } from '../fixtures/fake-signalling-server.js'
 import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { until } from '../fixtures/manual-clock.js'
 import { connectionInfo, streamInfo } from '../fixtures/samples.js'
 import type { Stream } from '../streams/stream.js'
 import { SPEECH_REPEAT } from './speech-to-text.js'
 
-const refused = (code: ErrorCode) => () => ({ error: new ServiceError(code, 'not now') })
 const done = () => ({ result: {} })
 
 const sentence = (text: string, more: object = {}) => ({

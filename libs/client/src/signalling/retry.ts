@@ -57,5 +57,8 @@ export const isRefusal = (code: ErrorCode): boolean => !TRANSIENT.includes(code)
 const PERMANENT: readonly ErrorCode[] = ['INVALID', 'NOT_ALLOWED', 'UNAUTHENTICATED', 'DISABLED', 'CODEC_REFUSED']
 export const isPermanent = (code: ErrorCode): boolean => PERMANENT.includes(code)
 
+/** Tests for an error of a server after which the same call may succeed. */
+export const isTransient = (error: unknown): boolean => error instanceof ServiceError && !isPermanent(error.code)
+
 /** Tests for a close code that forbids reconnecting. */
 export const isFinalClose = (code: number): boolean => code === CLOSE_CODE.done || code === CLOSE_CODE.replaced

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
+import { refused } from '../fixtures/fake-signalling-server.js'
 import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { until } from '../fixtures/manual-clock.js'
 import { type StubSender, StubTrack } from '../fixtures/stub-engine.js'
@@ -98,6 +99,23 @@ describe('a simulcast publisher whose video size changes', () => {
     expect(scales()).toEqual([2, 1])
     expect(sender().kbps).toEqual([484, 1935])
     expect(reported()).toEqual([484, 1935])
+  })
+
+  it('reports its layers after an outage in which the report failed', async () => {
+    testbed = await ParticipantTestbed.join()
+    const publisher = await testbed.publish()
+    await publisher.replaceTrack(track(320, 240))
+    let failures = 2
+    testbed.server.answer('changeStream', ({ params }) =>
+      params['layerKbps'] && failures-- > 0 ? refused('TIMEOUT')() : { result: {} },
+    )
+    await publisher.replaceTrack(track(1280, 720))
+    const layers = () => testbed.server.calls('changeStream').filter(({ params }) => params['layerKbps']).length
+    await testbed.passUntil('the repeated reports', () => layers() === 4)
+    expect(reported()).toEqual([484, 1935])
+    testbed.clock.pass(60_000)
+    await testbed.handled()
+    expect(layers()).toBe(4)
   })
 
   it('adapts to a track that changes its size', async () => {

@@ -15,6 +15,7 @@ import type { Engine, Offer, TrackToSend } from '../media/engine.js'
 import type { LocalTracks } from '../media/local-tracks.js'
 import { type VideoMeasure, measure } from '../media/measure.js'
 import { changeEncodings } from '../media/sender-encodings.js'
+import { isTransient, retryDelay } from '../signalling/retry.js'
 import { ignoreNotFound } from '../signalling/service-error.js'
 import type { FilterOptions } from './filter.js'
 import type { Stream, StreamProperty } from './stream.js'
@@ -53,6 +54,11 @@ export class Publication {
   #changes: Promise<void> = Promise.resolve()
   #fitted: Promise<void> = Promise.resolve()
   #restored: Promise<void> = Promise.resolve()
+  /** Whether the server knows the bit rates of the layers. */
+  #areLayersReported = true
+  /** The reports that failed in a row. */
+  #failures = 0
+  #cancelReport: (() => void) | undefined
   readonly #options: PublicationOptions
 
   constructor(options: PublicationOptions) {
@@ -106,7 +112,7 @@ export class Publication {
    * that it returned last. Never rejects: encodings that the browser refuses stay unchanged.
    */
   fitEncodings(): Promise<void> {
-    this.#fitted = this.#fitted.then(() => this.#fitNow()).catch(() => {})
+    this.#fitted = this.#fitted.then(() => this.#fitNow()).catch((error: unknown) => this.#reportLater(error))
     return this.#fitted
   }
 
@@ -127,6 +133,7 @@ export class Publication {
 
   end(): void {
     this.#ended = true
+    this.#cancelReport?.()
     for (const producer of this.#producers.values()) producer.close()
     this.#producers.clear()
   }
@@ -142,6 +149,7 @@ export class Publication {
       this.#requireNotEnded(answer.streamId)
       for (const producer of offer.producers) this.#producers.set(producer.kind, producer)
       this.#engine = engine
+      this.#areLayersReported = true
       const stream = this.#stream ?? this.#announce(description, answer)
       this.#filterChanged(stream, answer.filter ?? {})
       this.#context.pendingStreams.restored(stream.streamId)
@@ -207,9 +215,12 @@ export class Publication {
     if (!track || !sender || !streamId) return
     const count = sender.getParameters().encodings.length
     const encodings = fittedEncodings(this.#video(track), count)
-    if (!(await changeEncodings(sender, encodings)) || count === 1) return
+    const areChanged = await changeEncodings(sender, encodings)
+    if (count === 1 || (!areChanged && this.#areLayersReported)) return
     const layerKbps = encodings.map(({ maxBitrate = 0 }) => Math.round(maxBitrate / 1_000))
+    this.#areLayersReported = false
     await this.#context.call('changeStream', { streamId, layerKbps, reason: 'trackReplaced' })
+    this.#areLayersReported = true
   }
 
   #description(): Description {
@@ -271,8 +282,26 @@ export class Publication {
   /** Runs serially, so that the last change is also the last that the server receives. */
   #change(values: StreamChange, reason: StreamChangeReason): Promise<void> {
     const change = this.#changes.then(() => this.#sendChange(values, reason))
-    this.#changes = change.catch(() => {})
+    this.#changes = change.catch((error: unknown) => this.#reportLater(error))
     return change
+  }
+
+  /** After an outage the others and the media node would otherwise keep a former state. */
+  #reportLater(error: unknown): void {
+    if (this.#ended || this.#cancelReport || !isTransient(error)) return
+    const { clock } = this.#context
+    this.#cancelReport = clock.after(retryDelay(++this.#failures, clock.random()), () => {
+      this.#cancelReport = undefined
+      this.#report()
+    })
+  }
+
+  /** Reports what the server does not know. */
+  #report(): void {
+    const missed = this.#tracks.kinds.filter((kind) => !this.#stream?.has(STATE_OF[kind], this.#tracks.sends(kind)))
+    for (const kind of missed) this.sendActive(kind).catch(() => {})
+    this.reportVideo(measure(this.#tracks.get('video')), 'trackReplaced').catch(() => {})
+    void this.fitEncodings()
   }
 
   async #sendChange(values: StreamChange, reason: StreamChangeReason): Promise<void> {
@@ -283,6 +312,7 @@ export class Publication {
       await this.#restored
       if (!this.#ended) await this.#context.call('changeStream', { streamId, ...values, reason })
     })
+    this.#failures = 0
     for (const [property, newValue] of Object.entries(values)) {
       const changedProperty = property as StreamProperty
       const params = { streamId, connectionId: connection.connectionId, changedProperty, newValue, reason }

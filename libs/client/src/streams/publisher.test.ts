@@ -2,6 +2,7 @@ import { ServiceError } from '@session-service/contract'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { deferred } from '../platform/deferred.js'
 import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
+import { refused } from '../fixtures/fake-signalling-server.js'
 import { until } from '../fixtures/manual-clock.js'
 import { StubTrack, stubTrack } from '../fixtures/stub-engine.js'
 import { Publisher } from './publisher.js'
@@ -48,11 +49,11 @@ describe('a publisher that switches to another camera', () => {
     const [engine] = testbed.engines
     if (!engine) throw new Error('the testbed has no engine')
     engine.replaced = replaced.promise
-    const refused = expect(publisher.useDevice('video', 'cam2')).rejects.toMatchObject({ code: 'CONFLICT' })
+    const rejected = expect(publisher.useDevice('video', 'cam2')).rejects.toMatchObject({ code: 'CONFLICT' })
     await until('the change', () => engine.replacing > 0)
     await publisher.unpublish()
     replaced.resolve()
-    await refused
+    await rejected
     expect(track.readyState).toBe('ended')
     expect(publisher.mediaStream.getTracks()).not.toContain(track)
   })
@@ -314,6 +315,34 @@ describe('a publisher whose device ends', () => {
     end(publisher, 'audio')
     await publisher.publishAudio(true)
     expect(reported()).toEqual([{ audioActive: false, reason: 'publishAudio' }])
+  })
+
+  it('reports its video as inactive after an outage in which the report failed', async () => {
+    const publisher = await testbed.publish()
+    let failures = 3
+    testbed.server.answer('changeStream', () => (failures-- > 0 ? refused('UNAVAILABLE')() : { result: {} }))
+    end(publisher, 'video')
+    await testbed.passUntil('the change', () => publisher.stream?.videoActive === false)
+    expect(reported()).toEqual([videoOff, videoOff, videoOff, videoOff])
+    testbed.clock.pass(60_000)
+    await testbed.handled()
+    expect(reported()).toHaveLength(4)
+  })
+
+  it('stops to report its video when the publication ends during an outage, or the server refuses it', async () => {
+    const [publisher, other] = [await testbed.publish(), await testbed.publish()]
+    testbed.server.answer('changeStream', ({ params }) =>
+      refused(params['streamId'] === other.stream?.streamId ? 'NOT_ALLOWED' : 'UNAVAILABLE')(),
+    )
+    end(other, 'video')
+    await until('the refusal', () => reported().length === 1)
+    end(publisher, 'video')
+    await testbed.passUntil('a repeated report', () => reported().length === 3)
+    await publisher.unpublish()
+    const count = reported().length
+    testbed.clock.pass(60_000)
+    await testbed.handled()
+    expect(reported()).toHaveLength(count)
   })
 
   it('reports a device that ends during the request', async () => {

@@ -1,14 +1,10 @@
-import { ServiceError } from '@session-service/contract'
 import type { types } from 'mediasoup-client'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { until } from '../fixtures/manual-clock.js'
+import { refused } from '../fixtures/fake-signalling-server.js'
 import { ParticipantTestbed } from '../fixtures/participant-testbed.js'
 import { streamInfo } from '../fixtures/samples.js'
 import type { Subscriber } from './subscriber.js'
-
-const refused = (code: ConstructorParameters<typeof ServiceError>[0]) => () => ({
-  error: new ServiceError(code, 'not now'),
-})
 
 describe('a subscription whose tracks the server replaces', () => {
   let testbed: ParticipantTestbed
