@@ -30,8 +30,8 @@ export interface CameraEnvironment {
   address: () => Promise<CameraAddress>
   /** The state has changed. */
   onChange: (change: Omit<CameraChange, 'roomId' | 'epoch'>) => void
-  /** An attempt to read the camera failed; `isNews`: otherwise than the one before. */
-  onFailure: (failure: CameraFailure, isNews: boolean) => void
+  /** An attempt to read the camera failed; `isNewReason`: for another reason than the one before. */
+  onFailure: (failure: CameraFailure, isNewReason: boolean) => void
 }
 
 /** A camera on the network that publishes a stream in a room. */
@@ -218,9 +218,9 @@ export class Camera implements Publisher {
   }
 
   #handleFailure(failure: CameraFailure): void {
-    const isNews = failure.text !== this.#error
+    const isNewReason = failure.text !== this.#error
     this.catchUp.stopped()
-    this.environment.onFailure(failure, isNews)
+    this.environment.onFailure(failure, isNewReason)
     if (this.#found) return this.#found.reject(failed(failure.text))
     this.#pause()
     this.#error = failure.text

@@ -94,10 +94,10 @@ export class IpCamerasService implements Commands<CameraCommand> {
         const camera = { roomId, epoch, ...change }
         void this.reports.send({ kind: 'cameraChanged', camera })
       },
-      onFailure: ({ cause, text }, isNews) => {
+      onFailure: ({ cause, text }, isNewReason) => {
         this.#failures.inc({ cause })
         // A camera that is switched off is tried again for days.
-        if (isNews) this.#logger.warn({ roomId, connectionId: call.connectionId }, text)
+        if (isNewReason) this.#logger.warn({ roomId, connectionId: call.connectionId }, text)
       },
     }
   }

@@ -14,7 +14,7 @@ import { Compositor, type CompositorEvent } from './compositor.js'
 import { DisplayNames } from './display-name.js'
 import { ComposedStream } from './composed-stream.js'
 import { Scene } from './scene.js'
-import { openingWords, settingsOf } from './settings.js'
+import { openCommand, settingsOf } from './settings.js'
 import { RETRY_MS, START_TIMEOUT_MS, SUCCESSION_MS } from './timing.js'
 
 const logger = new Logger('Recording')
@@ -52,7 +52,7 @@ class ComposedRecorder implements Recorder {
     this.#kinds = settings.kinds
     this.#compositor = new Compositor(program, (event) => this.#handle(event))
     this.#scene = job.hasVideo ? new Scene(settings.layout, settings.size, this.#compositor) : undefined
-    this.#compositor.send('start', ...openingWords(settings, join(folder, this.#file)))
+    this.#compositor.send('start', ...openCommand(settings, join(folder, this.#file)))
     void this.#compositor.exited.then((failure) => this.#exited(failure))
     markHandled(this.#writing.promise)
   }

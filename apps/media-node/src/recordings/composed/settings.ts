@@ -32,8 +32,8 @@ export function settingsOf({ output, hasAudio, hasVideo }: RecordingJob): Compos
   }
 }
 
-/** The words of the command that opens the file at `path`, live or of a log. */
-export function openingWords({ size, frameRate, kinds }: CompositionSettings, path: string): (string | number)[] {
+/** The command that opens the file at `path`, live or of a log. */
+export function openCommand({ size, frameRate, kinds }: CompositionSettings, path: string): (string | number)[] {
   const has = (['video', 'audio'] as const).map((kind) => Number(kinds.includes(kind)))
   return [size.width, size.height, frameRate, ...has, videoKbps(size, frameRate), AUDIO_KBPS, LATENCY_MS, path]
 }

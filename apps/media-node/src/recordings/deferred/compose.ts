@@ -4,7 +4,7 @@ import { Logger } from '@nestjs/common'
 import type { RecordedFile, RecordingJob } from '@session-service/contract'
 import { requireCompositor } from '../../native-program/programs.js'
 import { Scene } from '../composed/scene.js'
-import { openingWords, settingsOf } from '../composed/settings.js'
+import { openCommand, settingsOf } from '../composed/settings.js'
 import { PACKETS_FILE } from '../recorder/deferred.js'
 import { Composer } from './composer.js'
 import { ReplayedStreams } from './replayed-streams.js'
@@ -53,8 +53,8 @@ class Composition {
       else this.#streams.decoded(source)
       this.#arrange()
     }
-    const opening = [...openingWords(settings, draft), join(folder, PACKETS_FILE)]
-    this.#composer = new Composer(program, opening, draft, { onPicture, onError })
+    const command = [...openCommand(settings, draft), join(folder, PACKETS_FILE)]
+    this.#composer = new Composer(program, command, draft, { onPicture, onError })
     const send = (...words: readonly (string | number)[]): void => this.#composer.send(...words)
     this.#streams = new ReplayedStreams(send)
     this.#scene = job.hasVideo ? new Scene(settings.layout, settings.size, { send }) : undefined

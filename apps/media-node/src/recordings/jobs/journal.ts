@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { RecordedFile, RecordingJob } from '@session-service/contract'
 import { isErrno } from '@session-service/server-kit'
 import { z } from 'zod'
-import { isSame, livesHere, Owner, SELF } from './owner.js'
+import { isSameProcess, isAliveHere, Owner, SELF } from './owner.js'
 
 const NAME = 'job.json'
 const DRAFT = `${NAME}.new`
@@ -74,7 +74,7 @@ export class Journal {
     if (!(await isMoved(found.path, mine))) return undefined
     const left = await readNotes(mine)
     // Another process has claimed it since #find, and works on it.
-    if (!left || !isSame(left.owner, found.owner)) return this.#putBack(mine)
+    if (!left || !isSameProcess(left.owner, found.owner)) return this.#putBack(mine)
     try {
       await this.write(left)
     } catch (error) {
@@ -127,7 +127,7 @@ interface Found {
 
 /** A process of another machine or container is known to live by its changes of the journal only. */
 async function isOwned({ path, owner, claimer }: Found, now: number): Promise<boolean> {
-  const known = [owner, ...(claimer ? [claimer] : [])].map(livesHere)
+  const known = [owner, ...(claimer ? [claimer] : [])].map(isAliveHere)
   if (known.includes(true)) return true
   if (!known.includes(undefined)) return false
   const { mtimeMs, ctimeMs } = await stat(path).catch(() => ({ mtimeMs: 0, ctimeMs: 0 }))

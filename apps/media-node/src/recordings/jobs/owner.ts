@@ -12,11 +12,11 @@ export const Owner = z.object({
 })
 export type Owner = z.infer<typeof Owner>
 
-export const isSame = (one: Owner, other: Owner): boolean =>
+export const isSameProcess = (one: Owner, other: Owner): boolean =>
   one.host === other.host && one.pids === other.pids && one.pid === other.pid && one.since === other.since
 
 /** Undefined for a process of another host or pid namespace. */
-export const livesHere = ({ host, pids, pid, since }: Owner): boolean | undefined =>
+export const isAliveHere = ({ host, pids, pid, since }: Owner): boolean | undefined =>
   host === SELF.host && pids === SELF.pids ? startOf(pid) === since : undefined
 
 /** The start of the process in kernel ticks; without /proc, whether it lives. */
