@@ -103,7 +103,7 @@ it('a media node that begins to rest is written with its longer interval at once
   const interval = async (): Promise<unknown> =>
     (await database.query('SELECT heartbeat_interval FROM media_node'))[0]?.heartbeat_interval
   beat()
-  await until('the master hears the node', () => mediaNodes.heard().length === 1)
+  await until('the master hears the node', () => mediaNodes.lastHeartbeats().length === 1)
   await renew()
   expect([await interval(), mediaNodes.areResting]).toEqual([HEARTBEAT_INTERVAL_MS, false])
   beat(RESTING_INTERVAL_MS)
@@ -130,7 +130,7 @@ it('a master that is cut off from the bus says that it hears no node, and writes
   // It cannot know whether it is on the smaller side of a split bus.
   expect(membership.hasQuorum).toBe(true)
 
-  await until('the node is silent for long', () => mediaNodes.heard().length === 0)
+  await until('the node is silent for long', () => mediaNodes.lastHeartbeats().length === 0)
   expect(mediaNodes.live()).toHaveLength(1)
   // As by another master, later than any difference that a statement takes for a step of the clock.
   const later = (await heardAt()) + 60_000

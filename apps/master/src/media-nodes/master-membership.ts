@@ -80,17 +80,17 @@ export class MasterMembership extends ClusterMembership {
   report(): Renewal {
     const { connected } = this.bus
     const alive = connected ? this.mediaNodes.aliveHere.length : 0
-    const heard = this.mediaNodes.heard()
+    const last = this.mediaNodes.lastHeartbeats()
     return {
       values: [
         this.masterId,
         this.config.SERVICE_PUBLICURL,
         alive,
-        heard.map(({ nodeId }) => nodeId),
-        heard.map(({ bootId }) => bootId),
-        heard.map(({ at }) => at),
+        last.map(({ nodeId }) => nodeId),
+        last.map(({ bootId }) => bootId),
+        last.map(({ at }) => at),
         this.#generation,
-        heard.map(({ everyMs }) => everyMs),
+        last.map(({ everyMs }) => everyMs),
       ],
       done: (renewed) => {
         this.#renewedAt = performance.now()

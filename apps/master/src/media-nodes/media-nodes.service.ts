@@ -17,7 +17,7 @@ import { inClusterTime } from './cluster-time.js'
 import { isBackedOff } from './flapping.js'
 import { isUp } from './media-node-status.js'
 import { ALL_NODES, MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
-import { asHeard, type HeardNode, isForeign, isResting } from './node-state.js'
+import { withLastHeartbeat, type LastHeartbeat, isForeign, isResting } from './node-state.js'
 import type { NodeBoot } from './room-place.js'
 
 /** Tolerated delay of a heartbeat, ms. */
@@ -210,8 +210,8 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
   receive(rows: readonly object[], askedAt: number): void {
     if (askedAt >= this.#knownAt) {
       this.#knownAt = askedAt
-      const heard = new Map(this.heard().map((node) => [node.nodeId, node]))
-      this.#known = new Map((rows as MediaNodeRow[]).map((row) => [row.id, asHeard(row, heard.get(row.id))]))
+      const last = new Map(this.lastHeartbeats().map((node) => [node.nodeId, node]))
+      this.#known = new Map((rows as MediaNodeRow[]).map((row) => [row.id, withLastHeartbeat(row, last.get(row.id))]))
     }
     const live = new Set(this.live().map(({ nodeId }) => nodeId))
     this.#deferred = new Set([...this.#deferred].filter((nodeId) => live.has(nodeId) && !this.#known.has(nodeId)))
@@ -227,7 +227,7 @@ export class MediaNodesService implements PeriodicReader, OnModuleInit, OnApplic
    * The nodes whose heartbeats this master receives, with the times of the last ones, UTC ms. Without those that have been
    * silent for long: while this master is cut off from the bus they are not lost, and other masters know later times.
    */
-  heard(): HeardNode[] {
+  lastHeartbeats(): LastHeartbeat[] {
     const [now, since] = [this.clock.now(), performance.now()]
     return this.live().flatMap(({ nodeId, bootId, everyMs }) => {
       const silentMs = since - this.lastHeartbeatAt(nodeId)

@@ -1,6 +1,6 @@
 import { Heartbeat } from '@session-service/contract'
 import { expect, it } from '@jest/globals'
-import { asHeard, type NodeReaction, nextNodeState } from './node-state.js'
+import { withLastHeartbeat, type NodeReaction, nextNodeState } from './node-state.js'
 
 type Row = NonNullable<Parameters<typeof nextNodeState>[0]>
 const row = (changes: Partial<Row> = {}): Row => ({
@@ -103,10 +103,10 @@ it.each([
   ['of another process', 'boot2', 1_500, {}],
 ])('a heartbeat that this master has received, %s, gives the last one', (_what, bootId, at, changes) => {
   const read = { bootId: 'boot1', lastHeartbeatAt: 1_000, heartbeatInterval: 500 }
-  expect(asHeard(read, { nodeId: 'a', bootId, at, everyMs: 2_000 })).toEqual({ ...read, ...changes })
+  expect(withLastHeartbeat(read, { nodeId: 'a', bootId, at, everyMs: 2_000 })).toEqual({ ...read, ...changes })
 })
 
 it('a row of a node that this master does not hear stays as it is', () => {
   const read = { bootId: null, lastHeartbeatAt: 1_000, heartbeatInterval: 500 }
-  expect(asHeard(read, undefined)).toBe(read)
+  expect(withLastHeartbeat(read, undefined)).toBe(read)
 })

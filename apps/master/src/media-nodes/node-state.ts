@@ -62,15 +62,15 @@ function hasNewDetails(row: NodeDetails, { ip, uri, version, environmentId, drai
 }
 
 /** A node whose heartbeats a master receives; `at`: the last one, UTC ms, and the interval that it announced, ms. */
-export type HeardNode = NodeBoot & { at: number; everyMs: number }
+export type LastHeartbeat = NodeBoot & { at: number; everyMs: number }
 
 /** The row with the last heartbeat that this master has received: the statement that reads the row also writes it. */
-export const asHeard = <Row extends Pick<MediaNodeRow, 'bootId' | 'lastHeartbeatAt' | 'heartbeatInterval'>>(
+export const withLastHeartbeat = <Row extends Pick<MediaNodeRow, 'bootId' | 'lastHeartbeatAt' | 'heartbeatInterval'>>(
   row: Row,
-  heard: HeardNode | undefined,
+  last: LastHeartbeat | undefined,
 ): Row =>
-  heard !== undefined && heard.bootId === row.bootId && heard.at >= row.lastHeartbeatAt
-    ? { ...row, lastHeartbeatAt: heard.at, heartbeatInterval: heard.everyMs }
+  last !== undefined && last.bootId === row.bootId && last.at >= row.lastHeartbeatAt
+    ? { ...row, lastHeartbeatAt: last.at, heartbeatInterval: last.everyMs }
     : row
 
 /** A node that has had no rooms, recordings and commands for a while sends heartbeats less often. */
