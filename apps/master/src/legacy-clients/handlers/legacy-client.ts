@@ -170,7 +170,7 @@ export class LegacyParticipant {
     if (params.streamId === this.own?.streamId) this.own = undefined
   }
 
-  /** The news for a client that may not have received the last frames of its former socket. */
+  /** The notifications for a client that may not have received the last frames of its former socket. */
   repair(snapshot: SessionSnapshot): LegacyNotification[] {
     this.roster.own.doubt()
     const ends = this.#ownEnds.take().map(([, end]) => end)

@@ -19,7 +19,7 @@ import { LegacyCaptions } from './legacy-captions.js'
 import { type LegacyClient, legacyFrame, LegacyParticipant, LOST_EPOCH } from './legacy-client.js'
 import { LegacyMediaRecovery } from './legacy-media-recovery.js'
 import { LegacyParticipants } from './legacy-participants.js'
-import { wasUnheard } from './unheard.js'
+import { mayHaveLostFrames } from './lost-frames.js'
 
 /** The library gives up after 10 s, and would leave a participant behind that it does not know of. */
 const JOIN_TIMEOUT_MS = 8_000
@@ -125,7 +125,7 @@ export class LegacyJoin {
   ): Promise<void> {
     requireJoinable(socket, client.isJoining)
     const { connectionId, resumeKey, packedCapabilities } = readReconnectKey(key)
-    const isUnheard = wasUnheard(this.participants.get(connectionId)?.socket)
+    const mayHaveLost = mayHaveLostFrames(this.participants.get(connectionId)?.socket)
     const { snapshot, ...rights } = await this.joins.resume(socket, readCall('resume', { connectionId, resumeKey }))
     const { participant } = socket
     if (!participant) throw connectionEnded()
@@ -147,7 +147,7 @@ export class LegacyJoin {
     socket.onJoined()
     socket.answer(id, { sessionId: key, value: 'reconnection successful' })
     if (socket.endReason) return this.#end(socket, connectionId, socket.endReason)
-    if (known && isUnheard) for (const news of legacy.repair(snapshot)) socket.write(legacyFrame(news))
+    if (known && mayHaveLost) for (const repair of legacy.repair(snapshot)) socket.write(legacyFrame(repair))
     socket.notify('snapshot', snapshot)
     for (const changedProperty of ['role', 'record'] as const) {
       const params = { connectionId, changedProperty, newValue: rights[changedProperty] }

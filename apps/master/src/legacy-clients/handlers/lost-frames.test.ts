@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { wasUnheard } from './unheard.js'
+import { mayHaveLostFrames } from './lost-frames.js'
 
 it.each([
   ['none', undefined, false],
@@ -8,6 +8,6 @@ it.each([
   ['one that the master has terminated', { closeCode: 1006, wasTerminated: true }, true],
   ['one whose client has ended', { closeCode: 1006, wasTerminated: false }, false],
   ['one that was closed', { closeCode: 1001, wasTerminated: false }, false],
-])('whether frames of a former socket may be lost: %s', (_, former, isUnheard) => {
-  expect(wasUnheard(former)).toBe(isUnheard)
+])('whether frames of a former socket may be lost: %s', (_, former, mayHaveLost) => {
+  expect(mayHaveLostFrames(former)).toBe(mayHaveLost)
 })

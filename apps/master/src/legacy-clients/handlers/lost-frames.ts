@@ -4,7 +4,7 @@ import type { ClientSocket } from '../../signalling/sockets/client-socket.js'
 const CLOSED_FOR_RECONNECTION = 4104
 
 /** Whether a former socket may have lost frames. Any other one was closed by one side, after what it had received. Pure. */
-export function wasUnheard(former: Pick<ClientSocket, 'closeCode' | 'wasTerminated'> | undefined): boolean {
+export function mayHaveLostFrames(former: Pick<ClientSocket, 'closeCode' | 'wasTerminated'> | undefined): boolean {
   if (!former) return false
   return former.closeCode === undefined || former.closeCode === CLOSED_FOR_RECONNECTION || former.wasTerminated
 }

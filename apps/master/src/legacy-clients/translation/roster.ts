@@ -190,9 +190,9 @@ export class Roster {
     const doubtful = new Map(this.#unconfirmed.take().filter(isDoubtful))
     for (const wireId of doubtful.keys()) this.#forgetStreamOf(wireId)
     this.#doubtfulProperties = new Set(this.#unconfirmedProperties.take().map(([key]) => key))
-    const news = this.update(snapshot, awaitsStreams).filter((each) => !doubtful.has(wireIdIn(each)))
+    const changes = this.update(snapshot, awaitsStreams).filter((each) => !doubtful.has(wireIdIn(each)))
     this.#doubtfulProperties = new Set()
-    return [...[...doubtful].flatMap(([wireId, change]) => this.#showAgain(wireId, change)), ...news]
+    return [...[...doubtful].flatMap(([wireId, change]) => this.#showAgain(wireId, change)), ...changes]
   }
 
   #forgetStreamOf(wireId: string): void {
