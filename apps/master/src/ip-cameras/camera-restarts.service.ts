@@ -97,8 +97,8 @@ export class CameraRestarts implements OnModuleDestroy {
   async #failed(connection: CameraConnection, reason: string): Promise<void> {
     const { connectionId } = connection
     await this.cameras.release(connectionId, true)
-    const isNews = await this.#setRestarting(connection, reason, false)
-    if (isNews) this.#logger.warn({ connectionId }, `restarting a camera failed, will retry: ${reason}`)
+    const hasChanged = await this.#setRestarting(connection, reason, false)
+    if (hasChanged) this.#logger.warn({ connectionId }, `restarting a camera failed, will retry: ${reason}`)
   }
 
   /** The media node reports the state when it has started the camera. */
@@ -107,8 +107,8 @@ export class CameraRestarts implements OnModuleDestroy {
     error: string,
     isNewAttempt: boolean,
   ): Promise<boolean> {
-    const isNews = await this.cameras.setRestarting(connectionId, error, isNewAttempt)
-    if (!isNews) return false
+    const hasChanged = await this.cameras.setRestarting(connectionId, error, isNewAttempt)
+    if (!hasChanged) return false
     const params = { connectionId, status: 'reconnecting', error } as const
     this.broadcast.notify(roomId, { method: 'cameraStatusChanged', params })
     return true

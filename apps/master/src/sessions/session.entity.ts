@@ -88,7 +88,7 @@ export class SessionEntity {
   @Column({ name: 'ends_at', type: 'timestamptz', nullable: true })
   endsAt!: Date | null
 
-  /** Time of its last event; that of its creation while events are off. */
+  /** The time of its last event; of its creation while events are off. */
   @Column({ name: 'told_at', type: 'bigint', default: 0 })
-  toldAt!: number
+  lastEventAt!: number
 }

@@ -8,19 +8,19 @@ import type { SignallingGateway } from './signalling.gateway.js'
 Logger.overrideLogger(false)
 
 let renewedAt: number
-let sentAway: number
+let redirected: number
 /** The leader counts this master as dead. */
 let declare: () => void
 let deadMaster: DeadMaster
 beforeEach(() => {
   jest.useFakeTimers()
-  ;[renewedAt, sentAway] = [performance.now(), 0]
+  ;[renewedAt, redirected] = [performance.now(), 0]
   const subscribe = (_subject: string, _schema: unknown, handler: () => void) => {
     declare = handler
     return { stop: () => Promise.resolve() }
   }
   const membership = { hasRenewedSince: (at: number) => renewedAt > at }
-  const gateway = { sendAllAway: () => Promise.resolve(++sentAway) }
+  const gateway = { redirectClients: () => Promise.resolve(++redirected) }
   deadMaster = new DeadMaster(
     { subscribe } as unknown as Bus,
     membership as MasterMembership,
@@ -37,9 +37,9 @@ afterEach(async () => {
 it('a master that counts as dead sends its clients away when it does not renew its row', async () => {
   declare()
   await jest.advanceTimersByTimeAsync(4_800)
-  expect(sentAway).toBe(0)
+  expect(redirected).toBe(0)
   await jest.advanceTimersByTimeAsync(400)
-  expect(sentAway).toBe(1)
+  expect(redirected).toBe(1)
 })
 
 it('a master that counts as dead and renews its row keeps its clients', async () => {
@@ -47,7 +47,7 @@ it('a master that counts as dead and renews its row keeps its clients', async ()
   await jest.advanceTimersByTimeAsync(4_000)
   renewedAt = performance.now()
   await jest.advanceTimersByTimeAsync(20_000)
-  expect(sentAway).toBe(0)
+  expect(redirected).toBe(0)
 })
 
 it('a master that stops meanwhile sends no clients away: its shutdown does', async () => {
@@ -55,5 +55,5 @@ it('a master that stops meanwhile sends no clients away: its shutdown does', asy
   await jest.advanceTimersByTimeAsync(1_000)
   await deadMaster.onModuleDestroy()
   await jest.advanceTimersByTimeAsync(20_000)
-  expect(sentAway).toBe(0)
+  expect(redirected).toBe(0)
 })

@@ -45,7 +45,7 @@ export class DeadMaster implements OnApplicationBootstrap, OnModuleDestroy {
     const hasRenewed = (): boolean => this.membership.hasRenewedSince(at)
     if (await poll(hasRenewed, { everyMs: CHECK_EVERY_MS, timeoutMs: RENEWAL_MS, signal: this.#ended.signal })) return
     this.#logger.warn('this master alone has lost the database, its clients resume at others')
-    const count = await this.gateway.sendAllAway()
+    const count = await this.gateway.redirectClients()
     this.#logger.log({ clients: count }, 'the clients were sent to other masters')
   }
 }

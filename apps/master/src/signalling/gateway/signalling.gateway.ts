@@ -164,17 +164,17 @@ export class SignallingGateway implements BeforeApplicationShutdown {
     this.#checks.stop()
     this.#budgetCheck.stop()
     await Promise.all([...this.#calls].map((calls) => calls.idle()))
-    return this.sendAllAway()
+    return this.redirectClients()
   }
 
   /** Sends clients to other masters, spread over time, with the usual window to resume. Resolves with their number. */
-  async sendAllAway(): Promise<number> {
+  async redirectClients(): Promise<number> {
     const sockets = [...this.#sockets]
-    await Promise.all(sockets.map((socket) => this.#sendAway(socket)))
+    await Promise.all(sockets.map((socket) => this.#redirect(socket)))
     return sockets.length
   }
 
-  async #sendAway(socket: ClientSocket): Promise<void> {
+  async #redirect(socket: ClientSocket): Promise<void> {
     const afterMs = Math.round(Math.random() * RECONNECT_SPREAD_MS)
     if (socket.dialect.reconnectsAtOnce) await Promise.race([sleep(afterMs), socket.ended])
     socket.notify('reconnect', { afterMs })

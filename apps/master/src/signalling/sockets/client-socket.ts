@@ -21,7 +21,7 @@ import type { RoomPlace } from '../../media-nodes/room-place.js'
 import type { MissedSignals } from '../../signals/recent-signals.js'
 import { ClientBudget } from '../../platform/limits/client-budgets.js'
 import { writeTogether } from './frame-batches.js'
-import { newsAfter } from './missed-events.js'
+import { missedAfter } from './missed-events.js'
 import { readPing } from './ping-frame.js'
 import { SharedNotification } from './shared-notification.js'
 import { type ClientNotification, NATIVE, type SocketDialect } from './socket-dialect.js'
@@ -194,7 +194,7 @@ export class ClientSocket {
   releaseAfter(snapshot?: SessionSnapshot): void {
     this.#holders--
     for (const shared of this.#missed.splice(0)) this.#writeShared(shared)
-    const held = snapshot ? newsAfter(snapshot, this.#held) : this.#held
+    const held = snapshot ? missedAfter(snapshot, this.#held) : this.#held
     this.#held = this.#holders > 0 ? held : []
     if (this.#holders === 0) for (const shared of held) this.deliver(shared)
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { newsAfter } from './missed-events.js'
+import { missedAfter } from './missed-events.js'
 import type { ClientNotification } from './socket-dialect.js'
 
 const mediaOptions = { hasAudio: true, hasVideo: false, filter: {} }
@@ -11,13 +11,13 @@ const recognized = {
 }
 const snapshot = { connections: [connection], streams: [stream], mediaEpoch: 2 }
 
-const news = (...notifications: ClientNotification[]): ClientNotification[] =>
-  newsAfter(
+const missed = (...notifications: ClientNotification[]): ClientNotification[] =>
+  missedAfter(
     snapshot,
     notifications.map((notification) => ({ notification })),
   ).map(({ notification }) => notification)
 
-describe('newsAfter', () => {
+describe('missedAfter', () => {
   it.each<[string, ClientNotification, boolean]>([
     ['drops a connection in the snapshot', { method: 'connectionCreated', params: connection }, false],
     [
@@ -37,11 +37,11 @@ describe('newsAfter', () => {
     ['keeps recognized speech', { method: 'speechToTextMessage', params: recognized }, true],
     ['keeps a signal', { method: 'signal', params: { type: 'signal', data: '' } }, true],
   ])('%s', (_, notification, isKept) => {
-    expect(news(notification)).toEqual(isKept ? [notification] : [])
+    expect(missed(notification)).toEqual(isKept ? [notification] : [])
   })
 })
 
-describe('newsAfter, of a stream that is published again under its id', () => {
+describe('missedAfter, of a stream that is published again under its id', () => {
   const ended: ClientNotification = {
     method: 'streamDestroyed',
     params: { streamId: 'str_A', connectionId: 'con_A', reason: 'mediaServerReconnect' },
@@ -52,16 +52,16 @@ describe('newsAfter, of a stream that is published again under its id', () => {
   })
 
   it('drops the end and the new publication when the snapshot contains the new publication', () => {
-    expect(news(ended, createdAt(5))).toEqual([])
+    expect(missed(ended, createdAt(5))).toEqual([])
   })
 
   it('keeps both when the snapshot contains the former publication', () => {
-    expect(news(ended, createdAt(9))).toEqual([ended, createdAt(9)])
-    expect(news(createdAt(5), ended, createdAt(9))).toEqual([ended, createdAt(9)])
+    expect(missed(ended, createdAt(9))).toEqual([ended, createdAt(9)])
+    expect(missed(createdAt(5), ended, createdAt(9))).toEqual([ended, createdAt(9)])
   })
 
   it('drops a publication older than the one in the snapshot, and keeps an end without a new publication', () => {
-    expect(news(createdAt(3), ended)).toEqual([ended])
-    expect(news(createdAt(5), ended)).toEqual([ended])
+    expect(missed(createdAt(3), ended)).toEqual([ended])
+    expect(missed(createdAt(5), ended)).toEqual([ended])
   })
 })

@@ -6,7 +6,7 @@ import type { ClientNotification } from './socket-dialect.js'
  * ends and begins again under the same id when its publisher rejoins: either both events are in the snapshot, or the
  * client needs both.
  */
-export function newsAfter<Held extends { readonly notification: ClientNotification }>(
+export function missedAfter<Held extends { readonly notification: ClientNotification }>(
   snapshot: SessionSnapshot,
   held: readonly Held[],
 ): Held[] {
