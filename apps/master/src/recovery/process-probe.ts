@@ -1,6 +1,6 @@
 import { get } from 'node:http'
 import { type OpsAddress, PROCESS_PROBE_PATH } from '@session-service/contract'
-import type { ProcessAnswer } from './departure.js'
+import type { ProcessAnswer } from './process-end.js'
 
 const TIMEOUT_MS = 1_000
 const ANSWERS: Readonly<Record<number, ProcessAnswer>> = { 200: 'running', 409: 'ended' }

@@ -7,7 +7,7 @@ import { NetworkQualityModule } from '../network-quality/network-quality.module.
 import { PlacementModule } from '../placement/placement.module.js'
 import { RecordingLifecycleModule } from '../recordings/lifecycle/recording-lifecycle.module.js'
 import { DesiredStateEnforcer } from './desired-state-enforcer.service.js'
-import { NodeDepartures } from './node-departures.service.js'
+import { ProcessEndDetector } from './process-end-detector.service.js'
 import { NodeFailureHandler } from './node-failure-handler.service.js'
 import { NodeIdClaims } from './node-id-claims.service.js'
 import { NodeReconciler } from './node-reconciler.service.js'
@@ -37,7 +37,7 @@ import { StreamsModule } from '../streams/streams.module.js'
     SessionRecovery,
     NodeIdClaims,
     NodeFailureHandler,
-    NodeDepartures,
+    ProcessEndDetector,
     NodeRegistration,
     DesiredStateEnforcer,
     NodeReconciler,

@@ -6,20 +6,20 @@ import type { HolderAnswer } from './id-claim.js'
  */
 export type ProcessAnswer = 'running' | 'ended' | 'unclear'
 
-export interface Departure {
-  /** On the bus. */
+/** The results of the probes of a process: on the bus as holder of the node id, and at its port. */
+export interface ProcessProbes {
   holder: HolderAnswer
   process: ProcessAnswer
 }
 
 /** `ended`: the process is gone. `unclear`: ask again, and leave the decision to the silent window in the end. */
-export type DepartureDecision = 'ended' | 'alive' | 'unclear'
+export type ProcessEndDecision = 'ended' | 'alive' | 'unclear'
 
 /**
  * Decides about a process whose connection to the bus has ended. Only two independent proofs together show its end: a
  * process that has lost the bus has no listener there either, and a firewall may refuse connections.
  */
-export function decideDeparture({ holder, process }: Departure): DepartureDecision {
+export function decideProcessEnd({ holder, process }: ProcessProbes): ProcessEndDecision {
   if (holder === 'alive' || process === 'running') return 'alive'
   return holder === 'absent' && process === 'ended' ? 'ended' : 'unclear'
 }

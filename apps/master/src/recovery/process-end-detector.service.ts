@@ -4,7 +4,7 @@ import { metrics, sleep } from '@session-service/server-kit'
 import { Injectable, Logger, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common'
 import { isConnected, MediaNodesService, type NodeHandler, NodeObserver } from '../media-nodes/media-nodes.service.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
-import { decideDeparture } from './departure.js'
+import { decideProcessEnd } from './process-end.js'
 import { NodeFailureHandler } from './node-failure-handler.service.js'
 import { NodeIdClaims } from './node-id-claims.service.js'
 import { probeProcess } from './process-probe.js'
@@ -31,8 +31,8 @@ interface Listener {
  */
 @Injectable()
 @NodeObserver()
-export class NodeDepartures implements OnModuleInit, OnModuleDestroy, NodeHandler {
-  readonly #logger = new Logger(NodeDepartures.name)
+export class ProcessEndDetector implements OnModuleInit, OnModuleDestroy, NodeHandler {
+  readonly #logger = new Logger(ProcessEndDetector.name)
   readonly #listeners = new Map<string, Listener>()
   /** Boots whose end is examined. */
   readonly #examined = new Map<string, Promise<void>>()
@@ -111,7 +111,7 @@ export class NodeDepartures implements OnModuleInit, OnModuleDestroy, NodeHandle
       if (this.#stopping.signal.aborted) return
       if (performance.now() - startedAt > GIVE_UP_MS) break
       const [holder, process] = await Promise.all([this.claims.probe(boot), probeProcess(address, boot.bootId)])
-      const decision = decideDeparture({ holder, process })
+      const decision = decideProcessEnd({ holder, process })
       if (decision === 'ended') return this.failures.handleEnded(boot)
       if (decision === 'alive') break
     }
