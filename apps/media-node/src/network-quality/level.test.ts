@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals'
-import { type Arrivals, type Level, nextLevel } from './level.js'
+import { type ReceptionCounts, type Level, nextLevel } from './level.js'
 
-const CLEAN: Arrivals = { isConnected: true, isActive: true, received: 1_000, lost: 0, jitterMs: 4 }
-/** Arrivals with so much loss in 1,000 packets. */
-const losing = (lost: number): Arrivals => ({ ...CLEAN, received: 1_000 - lost, lost })
+const CLEAN: ReceptionCounts = { isConnected: true, isActive: true, received: 1_000, lost: 0, jitterMs: 4 }
+/** Counts with so much loss in 1,000 packets. */
+const losing = (lost: number): ReceptionCounts => ({ ...CLEAN, received: 1_000 - lost, lost })
 
 describe('the first level of a publisher', () => {
-  it.each<[string, Arrivals, Level | undefined]>([
+  it.each<[string, ReceptionCounts, Level | undefined]>([
     ['a clean network', CLEAN, 5],
     ['almost 1 % of loss', losing(9), 5],
     ['1 % of loss', losing(10), 4],
@@ -21,11 +21,11 @@ describe('the first level of a publisher', () => {
     ['a lost connection', { ...CLEAN, isConnected: false }, 0],
     ['no packet of muted tracks', { ...CLEAN, isActive: false, received: 0 }, undefined],
     ['too few packets to judge', { ...CLEAN, received: 20, lost: 4 }, undefined],
-  ])('with %s', (_, arrivals, level) => expect(nextLevel(undefined, arrivals)).toBe(level))
+  ])('with %s', (_, counts, level) => expect(nextLevel(undefined, counts)).toBe(level))
 })
 
 describe('the level of a publisher', () => {
-  it.each<[string, Level, Arrivals, Level]>([
+  it.each<[string, Level, ReceptionCounts, Level]>([
     ['falls at once by several steps', 5, losing(200), 1],
     ['rises at once by several steps', 1, CLEAN, 5],
     ['rises from 0 as soon as media arrives', 0, losing(100), 2],
@@ -35,7 +35,7 @@ describe('the level of a publisher', () => {
     ['does not fall near its limit', 5, losing(9), 5],
     ['stays while there are too few packets', 3, { ...CLEAN, received: 10 }, 3],
     ['falls to 0 when an active track stops', 5, { ...CLEAN, received: 0 }, 0],
-  ])('%s', (_, former, arrivals, level) => expect(nextLevel(former, arrivals)).toBe(level))
+  ])('%s', (_, former, counts, level) => expect(nextLevel(former, counts)).toBe(level))
 
   it('does not alternate while the loss varies around a limit', () => {
     const levels: (Level | undefined)[] = [undefined]

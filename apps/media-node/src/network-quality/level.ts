@@ -2,7 +2,7 @@
 export type Level = 0 | 1 | 2 | 3 | 4 | 5
 
 /** The packets of a publisher's media that arrived within an interval. */
-export interface Arrivals {
+export interface ReceptionCounts {
   /** Whether its transport has a connection. */
   isConnected: boolean
   /** Whether it has a track that sends packets all the time. */
@@ -33,19 +33,19 @@ const TO_RISE = 0.7
 /** With fewer packets a single loss would count too much. */
 const LEAST_PACKETS = 25
 
-function levelWithin({ received, lost, jitterMs }: Arrivals, share: number): Level {
+function levelWithin({ received, lost, jitterMs }: ReceptionCounts, share: number): Level {
   const loss = lost / (received + lost)
   return LIMITS.find((limits) => loss < limits.loss * share && jitterMs < limits.jitterMs * share)?.level ?? 1
 }
 
 /** The level after an interval; `former` when it proves nothing. It falls at once, and rises when the network is clearly better. */
-export function nextLevel(former: Level | undefined, arrivals: Arrivals): Level | undefined {
-  const { isConnected, isActive, received, lost } = arrivals
+export function nextLevel(former: Level | undefined, counts: ReceptionCounts): Level | undefined {
+  const { isConnected, isActive, received, lost } = counts
   // A client whose transport is not connected yet is no lost one.
   if (former === undefined && received === 0) return undefined
   if (!isConnected || (isActive && received === 0)) return 0
   if (received + lost < LEAST_PACKETS) return former
-  const measured = levelWithin(arrivals, 1)
+  const measured = levelWithin(counts, 1)
   if (former === undefined || measured <= former) return measured
-  return Math.max(former, levelWithin(arrivals, TO_RISE)) as Level
+  return Math.max(former, levelWithin(counts, TO_RISE)) as Level
 }

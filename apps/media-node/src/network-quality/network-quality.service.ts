@@ -4,7 +4,7 @@ import type { MediaService } from '../rooms/media.service.js'
 import type { Peer } from '../rooms/peer.js'
 import { RoomPolling } from '../rooms/room-polling.js'
 import { type Level, nextLevel } from './level.js'
-import { arrivalsBetween, type PublisherSample, readSample } from './publisher-sample.js'
+import { countsBetween, type PublisherSample, readSample } from './publisher-sample.js'
 
 /** How often it is checked which publishers are due, ms: at the same time as heartbeats, so that it costs no wake-up. */
 const TICK_MS = HEARTBEAT_INTERVAL_MS
@@ -54,7 +54,7 @@ export class NetworkQualityService implements OnModuleInit, OnModuleDestroy {
     const now = this.clock()
     if (last && now < last.dueAt) return
     const sample = await readSample(peer)
-    const level = last && nextLevel(last.level, arrivalsBetween(last.sample, sample))
+    const level = last && nextLevel(last.level, countsBetween(last.sample, sample))
     this.#measurements.set(peer, { sample, level, dueAt: now + peer.room.networkQualityMs - TICK_MS / 2 })
     if (level === undefined || level === last?.level) return
     const { room, connectionId } = peer

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { arrivalsBetween, type PublisherSample } from './publisher-sample.js'
+import { countsBetween, type PublisherSample } from './publisher-sample.js'
 
 const sample = (packets: Record<number, number>): PublisherSample => ({
   counted: new Map(Object.entries(packets).map(([ssrc, count]) => [Number(ssrc), { packets: count, lost: 0 }])),
@@ -14,6 +14,6 @@ it.each([
   ['a new track that has sent nothing so far', { 1: 10 }, {}, { received: 0, isActive: false }],
   ['a new track', { 1: 10 }, { 2: 5 }, { received: 5, isActive: false }],
   ['a track that has never sent', {}, {}, { received: 0, isActive: true }],
-])('%s has these arrivals', (_, before, after, arrivals) => {
-  expect(arrivalsBetween(sample(before), sample(after))).toMatchObject(arrivals)
+])('%s has these counts', (_, before, after, counts) => {
+  expect(countsBetween(sample(before), sample(after))).toMatchObject(counts)
 })

@@ -2,7 +2,7 @@ import type { types } from 'mediasoup'
 import type { Peer } from '../rooms/peer.js'
 import type { PublishedTrack } from '../tracks/published-track.js'
 import { clockRateOf } from '../tracks/rtp.js'
-import type { Arrivals } from './level.js'
+import type { ReceptionCounts } from './level.js'
 
 interface Counted {
   packets: number
@@ -50,7 +50,7 @@ const countedOf = ({ packetCount, packetsLost, packetsRepaired }: Stats): Counte
 })
 
 /** The packets that arrived between two samples. */
-export function arrivalsBetween(before: PublisherSample, after: PublisherSample): Arrivals {
+export function countsBetween(before: PublisherSample, after: PublisherSample): ReceptionCounts {
   let [received, lost] = [0, 0]
   for (const [ssrc, { packets, lost: missing }] of after.counted) {
     const former = before.counted.get(ssrc)
