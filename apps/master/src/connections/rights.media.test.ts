@@ -193,7 +193,7 @@ describe('tokens', () => {
     await keeper.leave()
   })
 
-  it('are rejected with one error after use, a kick, DELETE of connection or session, and when altered', async () => {
+  it('are rejected with one error after use, an eviction, DELETE of connection or session, and when altered', async () => {
     const { id } = await stack.api.createSession()
     const keeper = await enter(stack, id)
     const used = (await stack.api.createConnection(id)).token ?? ''
@@ -205,12 +205,12 @@ describe('tokens', () => {
     const { id: deletedId } = await stack.api.createSession()
     const ofDeleted = (await stack.api.createConnection(deletedId)).token ?? ''
     await stack.api.deleteSession(deletedId)
-    const kicked = (await stack.api.createConnection(id)).token ?? ''
-    const disconnected = await SyntheticParticipant.join(kicked)
+    const evicted = (await stack.api.createConnection(id)).token ?? ''
+    const disconnected = await SyntheticParticipant.join(evicted)
     await stack.api.deleteConnection(id, disconnected.connectionId)
     await disconnected.waitFor('sessionDisconnected')
     const errors = []
-    for (const token of [used, deleted.token ?? '', altered, ofDeleted, kicked]) {
+    for (const token of [used, deleted.token ?? '', altered, ofDeleted, evicted]) {
       const socket = await stack.openSocket(token)
       errors.push(await socket.join().catch((error: unknown) => error))
       await socket.close()

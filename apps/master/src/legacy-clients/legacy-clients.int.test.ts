@@ -5,12 +5,12 @@ import { V2Socket } from './fixtures/v2-socket.js'
 const PREFIX = 'legacy'
 let stack: Stack
 /** Sockets without a participant. */
-let ghost: V2Socket
+let idle: V2Socket
 let idleNative: SignallingClient
 
 beforeAll(async () => {
   stack = await startStack({ masters: 2, masterEnv: { SERVICE_COMPAT_PREFIX: PREFIX } })
-  ghost = await open('any')
+  idle = await open('any')
   idleNative = await stack.openSocket((await stack.api.createConnection(await newSession())).token ?? '')
 })
 afterAll(() => stack.stop())
@@ -236,7 +236,7 @@ describe('a client of version 2', () => {
 
   it('may stay on an open socket without a participant for longer than native clients', async () => {
     await idleNative.closed
-    expect(ghost.isOpen).toBe(true)
-    await ghost.close()
+    expect(idle.isOpen).toBe(true)
+    await idle.close()
   })
 })

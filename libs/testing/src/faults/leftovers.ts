@@ -8,7 +8,7 @@ interface Listed {
 /** Active rows without a live owner, which no process would ever end. */
 export async function rowsWithoutOwner({ postgres }: Stack): Promise<string[]> {
   const rows = await postgres.query(`
-    SELECT 'connection ' || c.id || ' of master ' || coalesce(c.master_id, 'none') AS ghost FROM connection c
+    SELECT 'connection ' || c.id || ' of master ' || coalesce(c.master_id, 'none') AS leftover FROM connection c
       WHERE c.status = 'active' AND c.evict_at IS NULL AND NOT EXISTS (SELECT 1 FROM master m WHERE m.id = c.master_id)
     UNION ALL SELECT 'stream ' || p.id FROM stream p
       WHERE NOT EXISTS (SELECT 1 FROM connection c WHERE c.id = p.connection_id AND c.status = 'active')
@@ -16,7 +16,7 @@ export async function rowsWithoutOwner({ postgres }: Stack): Promise<string[]> {
       WHERE NOT EXISTS (SELECT 1 FROM connection c WHERE c.id = u.connection_id AND c.status = 'active')
     UNION ALL SELECT 'session ' || s.id || ' on no node' FROM session s
       WHERE s.media_node_id IS NULL AND EXISTS (SELECT 1 FROM stream p WHERE p.session_id = s.id)`)
-  return rows.map(({ ghost }) => String(ghost))
+  return rows.map(({ leftover }) => String(leftover))
 }
 
 /** The differences between the sessions that each master lists and those in the database. */
