@@ -5,7 +5,6 @@ import type { EntityManager } from 'typeorm'
 import type { EventDraft } from '../events/event-drafts.js'
 import { providersWith } from '../platform/discovery/providers-with.js'
 
-/** A session that ends. */
 export interface EndingSession {
   uniqueSessionId: string
   reason: SessionEndReason

@@ -58,7 +58,6 @@ export const newQualityState = (now: number): QualityState => ({
   trialAfterMs: FIRST_TRIAL_MS,
 })
 
-/** The next state of the quality. */
 export function nextQualityState(state: QualityState, sample: QualitySample): QualityState {
   if (sample.cameraKbps === 0) return state
   return state.quality === 'full' ? fromFull(state, sample) : fromSmall(state, sample)

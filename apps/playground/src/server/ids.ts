@@ -1,6 +1,5 @@
 import { z } from 'zod'
 
-/** The id of a recording. */
 export const RecordingId = z.string().regex(/^[0-9a-zA-Z_~-]{1,256}$/)
 
 /** A session name from the page. */

@@ -109,7 +109,6 @@ export interface LiveViews {
   overview: {
     /** Empty for roles without access to media nodes. */
     nodes: NodeRow[]
-    /** The busiest sessions. */
     busiest: SessionRow[]
     /** The latest events; empty without them. */
     events: EventRow[]

@@ -4,7 +4,6 @@ import { text } from '../optional.js'
 
 const Options = z.record(z.string(), z.unknown())
 
-/** The types of filters. */
 export const FILTER_TYPES = [
   'ImageOverlayFilter',
   'ChromaFilter',

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { SpokenWord } from '../participants/members.js'
 
-/** A sentence of a transcript. */
 export const TranscriptSentenceView = z.object({
   id: z.string().describe('Identifier of the sentence'),
   object: z.literal('sentence').describe('Always `sentence`'),

@@ -10,7 +10,6 @@ import { MediaTransport } from '../transport/media-transport.js'
 
 const FEEDBACK_MS = 50
 
-/** A received packet. */
 export interface ReceivedPacket {
   /** By `performance.now()`. */
   readonly at: number

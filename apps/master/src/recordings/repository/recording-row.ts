@@ -31,7 +31,6 @@ export interface NewPart {
   place: RoomPlace
 }
 
-/** The finished file of a recording. */
 export type FinishedFile = Pick<RecordingRow, 'size' | 'duration' | 'hasAudio' | 'hasVideo'> & { file: string }
 
 /** The select list of a RecordingRow, for statements that call the table `r`. */

@@ -15,7 +15,6 @@ export interface RecordingStorage {
   store(id: string, files: readonly StoredFile[], signal: AbortSignal): Promise<void>
   /** Removes all files of the recording, if there are any. @throws ServiceError UNAVAILABLE */
   remove(id: string): Promise<void>
-  /** The URL of a file. */
   url(id: string, file: string): string
 }
 
