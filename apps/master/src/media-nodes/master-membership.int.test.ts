@@ -103,7 +103,7 @@ it('a media node that begins to rest is written with its longer interval at once
   const interval = async (): Promise<unknown> =>
     (await database.query('SELECT heartbeat_interval FROM media_node'))[0]?.heartbeat_interval
   beat()
-  await until('the master hears the node', () => mediaNodes.lastHeartbeats().length === 1)
+  await until('the master receives heartbeats of the node', () => mediaNodes.lastHeartbeats().length === 1)
   await renew()
   expect([await interval(), mediaNodes.areResting]).toEqual([HEARTBEAT_INTERVAL_MS, false])
   beat(RESTING_INTERVAL_MS)
@@ -114,8 +114,8 @@ it('a media node that begins to rest is written with its longer interval at once
   expect(mediaNodes.areResting).toBe(true)
 })
 
-it('a master that is cut off from the bus says that it hears no node, and writes no heartbeats over later ones', async () => {
-  await until('the master hears the node', async () => {
+it('a master that is cut off from the bus reports that it receives no heartbeats, and writes none over later ones', async () => {
+  await until('the master receives heartbeats of the node', async () => {
     beat()
     await renew()
     return (await nodesHeard()) === 1

@@ -43,7 +43,7 @@ describe('a media node that does not reconnect', () => {
     expect(eventsOf('north')).toEqual([...ENTERED, 'nodeCrashed', ...GONE, ...ENTERED])
   })
 
-  it('ends when it is heard again: with an error after the timeout, without one after a removal', async () => {
+  it('ends when masters receive its heartbeats again: with an error after the timeout, without one after a removal', async () => {
     await start({ SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT: '4' })
     const [north, south] = [await add('north'), await add('south')]
     for (const node of [north, south]) node.kill('SIGSTOP')

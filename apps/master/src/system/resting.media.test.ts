@@ -46,7 +46,7 @@ const areConnected = async (): Promise<boolean> =>
   (await stack.api.listMediaNodes()).content.every(({ connected }) => connected)
 const losses = (): string[] => stack.journal.find(/media node .* is lost/)
 
-it('masters say rarely that they live while all nodes rest, and often again during a session', async () => {
+it('masters renew their rows less often while all nodes rest, and often again during a session', async () => {
   await until('the masters rest', async () => (await distance()) > FAR_MS)
   expect(await areConnected()).toBe(true)
   const met = await meet(stack)
@@ -54,7 +54,7 @@ it('masters say rarely that they live while all nodes rest, and often again duri
   await closeAll([met])
 })
 
-it('a master that starts while the nodes rest hears them before it serves', async () => {
+it('a master that starts while the nodes rest receives their heartbeats before it serves', async () => {
   await until('the masters rest again', async () => (await distance()) > FAR_MS)
   expect(losses()).toEqual([])
   intervals.length = 0

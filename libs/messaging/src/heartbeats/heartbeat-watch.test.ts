@@ -49,7 +49,7 @@ it('heartbeats prove that the bus is alive, a silent bus is probed', async () =>
   expect(bus.probes).toBe(3)
 })
 
-it('a silent node is lost while others are heard, and when none is', async () => {
+it('a silent node is lost while others send heartbeats, and when none does', async () => {
   await intervals(2, ['a', 'b'])
   await intervals(6, ['b'])
   expect([lost, bus.probes]).toEqual([['a'], 0])
