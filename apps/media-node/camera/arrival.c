@@ -180,9 +180,12 @@ static GstClockTime arrive(Arrivals *self, Source *source, const guint8 *header)
 
 /* The one of the camera, for packets that come without a pad. */
 static Arrivals *taking;
+/* Of the last packet of the RTSP connection, which may come by its pad. */
+static gint last_channel;
 
 gboolean arrival_take(gint channel, const guint8 *bytes, gsize size) {
   Source *source = NULL;
+  last_channel = channel;
   for (guint at = 0; taking && at < taking->count; at++)
     if (taking->sources[at].channel == channel) source = &taking->sources[at];
   if (!source || !g_atomic_int_get(&source->is_released) || size < RTP_HEADER || bytes[0] >> 6 != 2) return FALSE;
@@ -202,7 +205,7 @@ static GstFlowReturn on_packet(GstPad *pad, GstObject *parent, GstBuffer *packet
     gst_buffer_unref(packet);
     return GST_FLOW_OK;
   }
-  source->channel = read_ahead_channel();
+  source->channel = last_channel;
   taking = self;
   packet = gst_buffer_make_writable(packet);
   GST_BUFFER_PTS(packet) = arrive(self, source, header);

@@ -77,7 +77,7 @@ static GstPadProbeReturn on_decoded(GstPad *pad, GstPadProbeInfo *info, gpointer
   GstBuffer *picture = GST_PAD_PROBE_INFO_BUFFER(info);
   GstClockTime newest = *(const GstClockTime *)data, time = GST_BUFFER_PTS(picture);
   gboolean is_late = GST_CLOCK_TIME_IS_VALID(newest) && GST_CLOCK_TIME_IS_VALID(time) && time < newest;
-  if (is_late && timing_reordered(newest - time)) rtsp_reordered(newest - time);
+  if (is_late) timing_reordered(newest - time);
   info->data = timing_wait(picture, TRUE);
   return GST_PAD_PROBE_OK;
 }

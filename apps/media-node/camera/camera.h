@@ -48,17 +48,25 @@ typedef struct {
   gboolean copies_video;
 } Address;
 
-/* main.c */
+/* Files do not call each other in a cycle: a callback leads back. */
+
+/* address.c */
 const Address *camera_address(void);
+/* FALSE: the command is no setting, or incomplete. */
+gboolean address_configure(gchar **words, guint count);
+const Address *address_open(gchar **words);
+
+/* ending.c */
 /* The first failure ends the program; thread-safe. */
 void camera_failed(const gchar *cause, const gchar *message);
+/* With the message of the cause. */
+void camera_failed_by(const gchar *cause);
 /* This video would have to be encoded. */
 void camera_video_refused(const gchar *codec);
 void camera_ended(void);
 
-/* failure.c */
+/* failure.c: ends the program with the cause of the message, or opens the camera again. */
 void failure_of_message(GstMessage *message);
-void failure_of_cause(const gchar *cause);
 
 /* guard.c: no connection leads to a forbidden address. */
 gboolean guard_allow(const gchar *network);
@@ -103,12 +111,6 @@ gboolean rtsp_open(void);
 gboolean container_open(void);
 /* Opens the camera again over UDP where it refuses TCP; FALSE if that has no prospect. */
 gboolean rtsp_try_udp(void);
-/* Pictures arrive later than their time by this (B-frames). */
-void rtsp_reordered(GstClockTime by);
-gboolean rtsp_is_over_udp(void);
-gboolean rtsp_is_open(void);
-/* The camera has announced a video that can be read. */
-gboolean rtsp_has_video(void);
 
 /* pictures.c: an element that makes pictures of RTP packets with H.264. */
 #define PICTURES "pictures"
@@ -134,8 +136,8 @@ void departures_send(void);
 /* Waits until everything is sent, or the program ends. */
 void departures_finish(void);
 
-/* read-ahead.c: the channel of the last packet of an RTSP connection. */
-gint read_ahead_channel(void);
+/* read-ahead.c: reads the RTSP connection that is opened next. */
+void read_ahead_open(gboolean uses_udp);
 /* The thread that reads the connection sends what is due. */
 gboolean read_ahead_sends(void);
 
@@ -150,7 +152,12 @@ void arrival_release(GstPad *pad);
 #define MOST_LAYERS 10
 
 /* track.c: the streams of the camera. */
-void track_found(GstPad *pad, const Codec *codec, gboolean is_rtp);
+typedef struct {
+  gboolean is_rtp;
+  /* The camera has announced a video that can be read. */
+  gboolean has_video;
+} Origin;
+void track_found(GstPad *pad, const Codec *codec, const Origin *origin);
 void track_discard(GstPad *pad);
 void tracks_complete(void);
 typedef struct {
@@ -196,8 +203,8 @@ Decodable sps_check(const guint8 *unit, gsize size);
 Decodable sps_check_stream(const guint8 *data, gsize size);
 Decodable sps_check_caps(const GstStructure *caps);
 
-/* timing.c */
-void timing_start(gboolean is_live, gint cache_ms);
+/* timing.c. `when_reordered`: pictures arrive later than their time by this (B-frames); NULL: no matter. */
+void timing_start(gboolean is_live, gint cache_ms, void (*when_reordered)(GstClockTime by));
 void timing_stop(void);
 /* Between the time of media and its departure. */
 gint64 timing_delay_us(void);
@@ -209,9 +216,11 @@ GstBuffer *timing_due(GstBuffer *buffer, gboolean is_picture, gint64 *due_us);
 gboolean timing_sleep(gint64 until_us);
 /* Waits until it is time to send the buffer. */
 GstBuffer *timing_wait(GstBuffer *buffer, gboolean is_picture);
-/* All tracks of the camera are sent later by this, as pictures leave the decoder in another order. TRUE if it is more
-   than before. */
-gboolean timing_reordered(GstClockTime by);
+/* All tracks of the camera are sent later by this, as pictures leave the decoder in another order. */
+void timing_reordered(GstClockTime by);
+/* Receivers take a picture that goes back for an old one. Returns the timestamp, or `least_step` after the last one if it
+   comes too early; much earlier ones begin again. */
+guint32 timing_order(gint clock_rate, guint32 timestamp, guint32 last, gint32 least_step);
 
 /* watch.c: ends the program when the camera sends nothing. */
 void watch_start(gint timeout_ms);
@@ -220,8 +229,8 @@ void watch_progress(void);
 void watch_media(gboolean is_video);
 /* +1 and -1: nothing can arrive while a stream waits for its `send` or `refuse`. */
 void watch_hold(gint change);
-/* The first stream was found: completes the streams some time later. `awaits_video`: it is the sound of a video. */
-void watch_streams(gboolean awaits_video);
+/* The first stream was found: calls `complete` some time later. `awaits_video`: it is the sound of a video. */
+void watch_streams(gboolean awaits_video, GSourceFunc complete);
 
 /* sender.c: sends RTP packets and sender reports. */
 Sender *sender_new(const Output *output, gint index, gboolean is_video);
@@ -233,17 +242,18 @@ void sender_copy(Sender *sender, GstBuffer *buffer);
 void sender_set_encoder(Sender *sender, GstElement *encoder);
 void sender_burst(Sender *sender, guint layer);
 void sender_rest(Sender *sender, guint layer);
-gint sender_index(const Sender *sender);
-/* Sends a packet, on another layer than the live one, with those that follow, and gives it an SSRC and a sequence number.
-   With the lock held. */
-void sender_send(Sender *sender, guint layer, guint8 *packet, gsize size);
-/* Receivers take a picture that goes back for an old one. Returns the timestamp, or `least_step` after the last one if it
-   comes too early; much earlier ones begin again. */
-guint32 sender_order(const Sender *sender, guint32 timestamp, guint32 last, gint32 least_step);
 
 /* lane.c: keeps the packets since the last key frame for new receivers. Called with the lock of the sender held. */
 typedef struct Lanes Lanes;
-Lanes *lanes_new(Sender *sender, guint layers);
+typedef struct {
+  /* Of the track. */
+  gint index;
+  guint layers;
+  /* Sends a packet on another layer than the live one, with those that follow. */
+  void (*send)(guint layer, guint8 *packet, gsize size, gpointer data);
+  gpointer data;
+} LanesOf;
+Lanes *lanes_new(const LanesOf *of);
 /* A live packet was sent. */
 void lanes_follow(Lanes *lanes, const guint8 *packet, gsize size);
 void lanes_burst(Lanes *lanes, guint layer);

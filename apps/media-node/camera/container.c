@@ -18,7 +18,7 @@ static void on_parsed(GstElement *parser, GstPad *pad, gpointer data) {
   GstCaps *caps = gst_pad_get_current_caps(pad);
   if (!caps) caps = gst_pad_query_caps(pad, NULL);
   const Codec *codec = gst_caps_is_empty(caps) ? NULL : codec_of_stream(gst_caps_get_structure(caps, 0));
-  if (codec) track_found(pad, codec, FALSE);
+  if (codec) track_found(pad, codec, &(Origin){.is_rtp = FALSE});
   else track_discard(pad);
   gst_caps_unref(caps);
 }
@@ -79,7 +79,7 @@ gboolean container_open(void) {
   GstElement *parser = gst_element_factory_make("parsebin", NULL);
   g_signal_connect(parser, "pad-added", G_CALLBACK(on_parsed), NULL);
   g_signal_connect(live_pipeline(), "deep-element-added", G_CALLBACK(on_element), NULL);
-  timing_start(FALSE, address->cache_ms);
+  timing_start(FALSE, address->cache_ms, NULL);
   gst_bin_add_many(GST_BIN(live_pipeline()), source, parser, NULL);
   gst_element_link(source, parser);
   return TRUE;

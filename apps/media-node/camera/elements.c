@@ -114,7 +114,7 @@ GstElement *gst_element_make_from_uri(const GstURIType type, const gchar *uri, c
   GstElement *element = next(type, uri, name, error);
   gboolean is_http_camera = g_str_has_prefix(camera_address()->uri, "http");
   if (element && is_http_camera && g_str_has_prefix(uri, "http")) elements_set_up_http(element, uri);
-  else if (is_http_camera) failure_of_cause("forbidden-address");
+  else if (is_http_camera) camera_failed_by("forbidden-address");
   return element;
 }
 

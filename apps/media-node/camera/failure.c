@@ -2,19 +2,6 @@
 
 #include <string.h>
 
-static const struct {
-  const gchar *cause, *message;
-} TEXTS[] = {
-    {"unauthorized", "the camera rejects the credentials"},
-    {"not-found", "the camera does not know the path of the address"},
-    {"timeout", "the camera did not answer in time"},
-    {"unreachable", "the connection to the camera failed"},
-    {"dns", "the name of the camera cannot be resolved"},
-    {"tls", "the certificate of the camera is not trusted"},
-    {"unsupported", "the camera sends no audio or video in a supported format"},
-    {"forbidden-address", "the address of the camera, or where it leads to, is not allowed"},
-};
-
 static gboolean is_resource(const GError *error, gint code) { return g_error_matches(error, GST_RESOURCE_ERROR, code); }
 
 static gboolean mentions(const gchar *details, const gchar *text) { return details && strstr(details, text); }
@@ -43,14 +30,6 @@ static const gchar *cause_of(const GError *error, const gchar *details) {
   return "failed";
 }
 
-static const gchar *text_of(const gchar *cause) {
-  for (guint at = 0; at < G_N_ELEMENTS(TEXTS); at++)
-    if (!strcmp(TEXTS[at].cause, cause)) return TEXTS[at].message;
-  return "the camera cannot be read";
-}
-
-void failure_of_cause(const gchar *cause) { camera_failed(cause, text_of(cause)); }
-
 /* What a camera answers that cannot send over TCP. */
 static gboolean may_want_udp(const GError *error) {
   if (elements_has_rejected_certificate()) return FALSE;
@@ -63,7 +42,7 @@ void failure_of_message(GstMessage *message) {
   gchar *details = NULL;
   gst_message_parse_error(message, &error, &details);
   const gchar *cause = cause_of(error, details);
-  if (!may_want_udp(error) || !rtsp_try_udp()) failure_of_cause(cause);
+  if (!may_want_udp(error) || !rtsp_try_udp()) camera_failed_by(cause);
   g_error_free(error);
   g_free(details);
 }

@@ -36,8 +36,7 @@ typedef struct {
 } Lane;
 
 struct Lanes {
-  Sender *sender;
-  guint count;
+  LanesOf of;
   Lane lanes[MOST_LAYERS];
   /* Packets, each after its size; from the last key frame if `is_decodable`. */
   GByteArray *kept;
@@ -64,12 +63,11 @@ static gboolean has_unit(const guint8 *packet, gsize size, guint8 wanted) {
 }
 
 /* The lanes have odd numbers; the last layer is the live one. */
-static gboolean is_lane(const Lanes *lanes, guint layer) { return layer % 2 == 1 && layer + 1 < lanes->count; }
+static gboolean is_lane(const Lanes *lanes, guint layer) { return layer % 2 == 1 && layer + 1 < lanes->of.layers; }
 
-Lanes *lanes_new(Sender *sender, guint layers) {
+Lanes *lanes_new(const LanesOf *of) {
   Lanes *lanes = g_new0(Lanes, 1);
-  lanes->sender = sender;
-  lanes->count = layers;
+  lanes->of = *of;
   lanes->kept = g_byte_array_new();
   return lanes;
 }
@@ -82,7 +80,7 @@ static void reset(Lane *lane, Lane to) {
 
 static guint32 in_order(Lanes *lanes, guint layer, guint32 timestamp, gint32 least_step) {
   Lane *lane = &lanes->lanes[layer];
-  lane->last_sent = lane->has_sent ? sender_order(lanes->sender, timestamp, lane->last_sent, least_step) : timestamp;
+  lane->last_sent = lane->has_sent ? timing_order(1000 * TICKS_PER_MS, timestamp, lane->last_sent, least_step) : timestamp;
   lane->has_sent = TRUE;
   return lane->last_sent;
 }
@@ -107,17 +105,17 @@ static void send_copy(Lanes *lanes, guint layer, const guint8 *packet, gsize siz
   memcpy(copy, packet, size);
   rtp_put32(copy + 4, lane->last_sent);
   lane->bytes += size;
-  sender_send(lanes->sender, layer, copy, size);
+  lanes->of.send(layer, copy, size, lanes->of.data);
 }
 
 static void report(const Lanes *lanes, guint layer) {
   const Lane *lane = &lanes->lanes[layer];
-  event_report("burst", "\"index\":%d,\"layer\":%u,\"pictures\":%u,\"bytes\":%" G_GSIZE_FORMAT, sender_index(lanes->sender),
+  event_report("burst", "\"index\":%d,\"layer\":%u,\"pictures\":%u,\"bytes\":%" G_GSIZE_FORMAT, lanes->of.index,
              layer, lane->pictures, lane->bytes);
 }
 
 static gboolean has_burst(const Lanes *lanes) {
-  for (guint at = 0; at < lanes->count; at++)
+  for (guint at = 0; at < lanes->of.layers; at++)
     if (lanes->lanes[at].state == BURST) return TRUE;
   return FALSE;
 }
@@ -125,7 +123,7 @@ static gboolean has_burst(const Lanes *lanes) {
 static void discard(Lanes *lanes) {
   g_byte_array_set_size(lanes->kept, 0);
   lanes->is_decodable = lanes->has_candidate = FALSE;
-  for (guint at = 0; at < lanes->count; at++) {
+  for (guint at = 0; at < lanes->of.layers; at++) {
     if (lanes->lanes[at].state != BURST) continue;
     reset(&lanes->lanes[at], (Lane){.state = IDLE});
     report(lanes, at);
@@ -138,7 +136,7 @@ static void begin_again(Lanes *lanes) {
   lanes->has_candidate = FALSE;
   lanes->is_decodable = TRUE;
   lanes->pictures = 1;
-  for (guint at = 0; at < lanes->count; at++) {
+  for (guint at = 0; at < lanes->of.layers; at++) {
     Lane *lane = &lanes->lanes[at];
     lane->cursor = lane->cursor > begin ? lane->cursor - begin : 0;
   }
@@ -169,7 +167,7 @@ void lanes_follow(Lanes *lanes, const guint8 *packet, gsize size) {
   keep(lanes, packet, size);
   lanes->live_timestamp = timestamp_of(packet);
   lanes->live_us = g_get_monotonic_time();
-  for (guint at = 0; at < lanes->count; at++)
+  for (guint at = 0; at < lanes->of.layers; at++)
     if (lanes->lanes[at].state == FOLLOWING) send_copy(lanes, at, packet, size);
 }
 
@@ -219,7 +217,7 @@ static void advance(Lanes *lanes, guint layer) {
 }
 
 gboolean lanes_step(Lanes *lanes) {
-  for (guint at = 0; at < lanes->count; at++)
+  for (guint at = 0; at < lanes->of.layers; at++)
     if (lanes->lanes[at].state == BURST) advance(lanes, at);
   return has_burst(lanes);
 }
@@ -232,10 +230,10 @@ void lanes_keep_alive(Lanes *lanes, gint payload) {
   gint64 now_us = g_get_monotonic_time();
   if (now_us - lanes->alive_us < KEEP_ALIVE_US) return;
   lanes->alive_us = now_us;
-  for (guint at = 0; at + 1 < lanes->count; at++) {
+  for (guint at = 0; at + 1 < lanes->of.layers; at++) {
     if (lanes->lanes[at].state != IDLE) continue;
     guint8 packet[15] = {0x80, (guint8)payload, [12] = H264_FILLER, [13] = 0xff, [14] = 0x80};
     rtp_put32(packet + 4, in_order(lanes, at, lanes->live_timestamp, 0));
-    sender_send(lanes->sender, at, packet, sizeof packet);
+    lanes->of.send(at, packet, sizeof packet, lanes->of.data);
   }
 }

@@ -6,37 +6,18 @@
 /* More than the decoder and the encoder of the largest picture need. */
 #define MOST_MEMORY (1024L * 1024 * 1024)
 
-static Address address;
-
-const Address *camera_address(void) { return &address; }
-
-void camera_failed(const gchar *cause, const gchar *message) {
-  live_end("error", "\"cause\":\"%s\",\"message\":\"%s\"", cause, message);
-}
-
-void camera_video_refused(const gchar *codec) {
-  live_end("error", "\"cause\":\"unsupported\",\"message\":\"the video would have to be encoded\",\"codec\":\"%s\"", codec);
-}
-
-void camera_ended(void) { live_end("ended", "%s", ""); }
-
 static void on_message(GstMessage *message) {
   if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) failure_of_message(message);
   if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS) camera_ended();
 }
 
 static void open_camera(gchar **words) {
-  address.uri = g_strdup(words[1]);
-  address.user = g_strdup(words[2]);
-  address.password = g_strdup(words[3]);
-  address.transport = g_strdup(words[4]);
-  address.timeout_ms = atoi(words[5]);
-  address.cache_ms = atoi(words[6]);
-  gchar *scheme = g_uri_parse_scheme(address.uri);
+  const Address *address = address_open(words);
+  gchar *scheme = g_uri_parse_scheme(address->uri);
   gboolean is_rtsp = scheme && g_str_has_prefix(scheme, "rtsp");
   elements_keep(scheme ? scheme : "");
   live_pipeline_make();
-  watch_start(address.timeout_ms);
+  watch_start(address->timeout_ms);
   gboolean is_open = is_rtsp ? rtsp_open() : container_open();
   g_free(scheme);
   if (!is_open) return;
@@ -66,19 +47,12 @@ static gboolean change_lane(gchar **words, void (*change)(Sender *, guint)) {
   return sender != NULL;
 }
 
-static void set(gchar **member, const gchar *value) {
-  g_free(*member);
-  *member = g_strdup(value);
-}
-
 static void carry_out(gchar **words, guint count) {
   const gchar *command = words[0];
   if (!strcmp(command, "stop")) live_quit();
   else if (!strcmp(command, "check")) elements_check();
   else if (!strcmp(command, "allow") && count == 2 && guard_allow(words[1])) return;
-  else if (!strcmp(command, "files") && count == 2) set(&address.files, words[1]);
-  else if (!strcmp(command, "trust") && count == 2) set(&address.trust, words[1]);
-  else if (!strcmp(command, "copy-video")) address.copies_video = TRUE;
+  else if (address_configure(words, count)) return;
   else if (!strcmp(command, "open") && count == 7 && !live_pipeline()) open_camera(words);
   else if (!strcmp(command, "send") && count >= 7 && live_pipeline() && send_track(words, count)) return;
   else if (!strcmp(command, "refuse") && count == 2 && live_pipeline() && refuse_track(words)) return;

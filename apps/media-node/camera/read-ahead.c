@@ -28,14 +28,19 @@ static struct {
   /* The next byte begins a message. */
   gboolean is_at_begin;
   gint64 until_us;
-  gint channel;
   /* -1: the stream has no socket of its own (TLS). */
   gint socket, cancellation;
   guint8 bytes[MOST_AHEAD];
 } ahead;
 
-gint read_ahead_channel(void) { return ahead.channel; }
-gboolean read_ahead_sends(void) { return ahead.stream && ahead.socket >= 0 && !rtsp_is_over_udp(); }
+static gboolean is_open, is_over_udp;
+
+void read_ahead_open(gboolean uses_udp) {
+  is_over_udp = uses_udp;
+  is_open = TRUE;
+}
+
+gboolean read_ahead_sends(void) { return ahead.stream && ahead.socket >= 0 && !is_over_udp; }
 
 static gint socket_of(GInputStream *stream) {
   GSocket *socket = NULL;
@@ -108,8 +113,7 @@ static gssize pass_packets(GInputStream *stream, GCancellable *cancellable, GErr
       continue;
     }
     if (size == 0) return 1;
-    ahead.channel = ahead.bytes[ahead.at + 1];
-    if (!arrival_take(ahead.channel, ahead.bytes + ahead.at + MARK_SIZE, size - MARK_SIZE)) return 1;
+    if (!arrival_take(ahead.bytes[ahead.at + 1], ahead.bytes + ahead.at + MARK_SIZE, size - MARK_SIZE)) return 1;
     ahead.at += size;
     if (g_get_monotonic_time() >= ahead.until_us) return time_out(error);
   }
@@ -117,7 +121,7 @@ static gssize pass_packets(GInputStream *stream, GCancellable *cancellable, GErr
 
 gssize g_input_stream_read(GInputStream *stream, void *buffer, gsize count, GCancellable *cancellable, GError **error) {
   NEXT(g_input_stream_read)
-  if (!rtsp_is_open()) return next(stream, buffer, count, cancellable, error);
+  if (!is_open) return next(stream, buffer, count, cancellable, error);
   follow(stream, cancellable);
   if (ahead.is_at_begin) {
     gssize result = pass_packets(stream, cancellable, error);

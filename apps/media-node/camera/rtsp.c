@@ -36,15 +36,11 @@ static gboolean on_select(GstElement *element, guint number, GstCaps *caps, gpoi
   return TRUE;
 }
 
-gboolean rtsp_is_over_udp(void) { return is_over_udp || !strcmp(camera_address()->transport, "udp"); }
-
-gboolean rtsp_is_open(void) { return source != NULL; }
-
-gboolean rtsp_has_video(void) { return is_wanted[TRUE]; }
+static gboolean uses_udp(void) { return is_over_udp || !strcmp(camera_address()->transport, "udp"); }
 
 /* `rtpjitterbuffer` gives pictures that are later than its latency new times. */
-void rtsp_reordered(GstClockTime by) {
-  if (manager && rtsp_is_over_udp()) g_object_set(manager, "latency", REORDER_MS + (guint)GST_TIME_AS_MSECONDS(by), NULL);
+static void on_reordered(GstClockTime by) {
+  if (manager && uses_udp()) g_object_set(manager, "latency", REORDER_MS + (guint)GST_TIME_AS_MSECONDS(by), NULL);
 }
 
 static void on_pad(GstElement *element, GstPad *pad, gpointer data) {
@@ -53,7 +49,7 @@ static void on_pad(GstElement *element, GstPad *pad, gpointer data) {
   const Codec *codec = caps ? codec_of_rtp(structure_of(caps)) : NULL;
   /* From here on the connection receives media, of which each stream keeps a bounded part. */
   guard_limit_received(0);
-  if (codec) track_found(pad, codec, TRUE);
+  if (codec) track_found(pad, codec, &(Origin){.is_rtp = TRUE, .has_video = is_wanted[TRUE]});
   else track_discard(pad);
   if (caps) gst_caps_unref(caps);
   if (g_atomic_int_add(&found_streams, 1) + 1 == g_atomic_int_get(&wanted_streams)) tracks_complete();
@@ -103,13 +99,14 @@ gboolean rtsp_open(void) {
   const Address *address = camera_address();
   guint64 timeout_us = (guint64)address->timeout_ms * 1000;
   source = gst_element_factory_make("rtspsrc", NULL);
+  read_ahead_open(uses_udp());
   g_object_set(source, "location", address->uri, "latency", REORDER_MS, "tcp-timeout", timeout_us, "timeout", timeout_us,
                "do-retransmission", FALSE, "user-agent", "session-service", NULL);
-  gst_util_set_object_arg(G_OBJECT(source), "protocols", rtsp_is_over_udp() ? "udp" : "tcp");
+  gst_util_set_object_arg(G_OBJECT(source), "protocols", uses_udp() ? "udp" : "tcp");
   if (*address->user) g_object_set(source, "user-id", address->user, "user-pw", address->password, NULL);
   set_up_tls();
   guard_limit_received(MOST_ANSWERED);
-  timing_start(TRUE, address->cache_ms);
+  timing_start(TRUE, address->cache_ms, on_reordered);
   g_signal_connect(source, "select-stream", G_CALLBACK(on_select), NULL);
   g_signal_connect(source, "pad-added", G_CALLBACK(on_pad), NULL);
   g_signal_connect(source, "new-manager", G_CALLBACK(on_manager), NULL);
@@ -142,6 +139,6 @@ gboolean rtsp_try_udp(void) {
 GstRTSPResult gst_rtsp_transport_get_manager(GstRTSPTransMode mode, const gchar **manager, guint option) {
   NEXT(gst_rtsp_transport_get_manager)
   GstRTSPResult result = next(mode, manager, option);
-  if (result == GST_RTSP_OK && *manager && !rtsp_is_over_udp()) *manager = ARRIVALS;
+  if (result == GST_RTSP_OK && *manager && !uses_udp()) *manager = ARRIVALS;
   return result;
 }

@@ -10,7 +10,6 @@
 #define FIRST_SEQUENCE 1
 #define BURST_STEP_MS 2
 #define KEY_FRAME_PAUSE_US 500000
-#define MOST_BACK_S 10
 #define CNAME "camera"
 
 typedef struct {
@@ -72,7 +71,9 @@ static gboolean on_second(gpointer data) {
   return G_SOURCE_CONTINUE;
 }
 
-void sender_send(Sender *sender, guint layer, guint8 *packet, gsize size) {
+/* Gives the packet an SSRC and a sequence number. With the lock held. */
+static void send_on(guint layer, guint8 *packet, gsize size, gpointer data) {
+  Sender *sender = data;
   Layer *to = &sender->layers[layer];
   to->sequence++;
   packet[2] = (guint8)(to->sequence >> 8), packet[3] = (guint8)to->sequence;
@@ -83,7 +84,7 @@ void sender_send(Sender *sender, guint layer, guint8 *packet, gsize size) {
 }
 
 static void send_live(Sender *sender, guint8 *packet, gsize size) {
-  sender_send(sender, sender->count - 1, packet, size);
+  send_on(sender->count - 1, packet, size, sender);
   /* The worker must know the live layer first: it starts with what it knows. */
   if (sender->lanes) lanes_follow(sender->lanes, packet, size), lanes_keep_alive(sender->lanes, sender->payload);
 }
@@ -142,8 +143,6 @@ void sender_rest(Sender *sender, guint layer) {
   g_mutex_unlock(&sender->lock);
 }
 
-gint sender_index(const Sender *sender) { return sender->index; }
-
 static void begin(Sender *sender) {
   event_report("media", "\"index\":%d", sender->index);
   send_reports(sender);
@@ -156,16 +155,11 @@ static void prepare(Sender *sender) {
   for (guint at = 0; at < sender->count; at++) {
     guint8 empty[RTP_HEADER] = {0x80, (guint8)sender->payload};
     rtp_put32(empty + 4, second_ago);
-    sender_send(sender, at, empty, sizeof empty);
+    send_on(at, empty, sizeof empty, sender);
     rtp_batch_send(&sender->batch);
     send_report(sender, &sender->layers[at]);
     sender->layers[at].packets = 0;
   }
-}
-
-guint32 sender_order(const Sender *sender, guint32 timestamp, guint32 last, gint32 least_step) {
-  gint32 step = (gint32)(timestamp - last);
-  return step >= least_step || step <= -MOST_BACK_S * sender->clock_rate ? timestamp : last + (guint32)least_step;
 }
 
 /* The jitter buffer makes pictures that go back after the machine has stalled. */
@@ -173,7 +167,7 @@ static void keep_order(Sender *sender, guint8 *packet) {
   guint32 timestamp = rtp_get32(packet + 4);
   gboolean is_next = sender->live->packets == 0 || timestamp != sender->came;
   sender->came = timestamp;
-  if (is_next) sender->sent = sender->live->packets > 0 ? sender_order(sender, timestamp, sender->sent, 1) : timestamp;
+  if (is_next) sender->sent = sender->live->packets > 0 ? timing_order(sender->clock_rate, timestamp, sender->sent, 1) : timestamp;
   rtp_put32(packet + 4, sender->sent);
 }
 
@@ -224,7 +218,7 @@ Sender *sender_new(const Output *output, gint index, gboolean is_video) {
     sender->layers[at] =
         (Layer){.ssrc = output->layers[at].ssrc, .sequence = (guint16)(output->layers[at].first_sequence - 1)};
   sender->live = &sender->layers[output->count - 1];
-  if (output->count > 1) sender->lanes = lanes_new(sender, output->count);
+  if (output->count > 1) sender->lanes = lanes_new(&(LanesOf){index, output->count, send_on, sender});
   sender->batch.socket = rtp_open(output->port, output->source_port, guard_connect_own);
   g_mutex_init(&sender->lock);
   if (sender->batch.socket < 0) return NULL;

@@ -9,6 +9,8 @@
 #define MOST_REORDERING (1 * GST_SECOND)
 /* One picture alone may be between two corrections of the times. */
 #define REORDERED_PICTURES 3
+/* Timestamps that go back further begin again. */
+#define MOST_BACK_S 10
 
 static GMutex lock;
 static GCond stopped;
@@ -16,13 +18,15 @@ static gboolean is_live, is_anchored, is_stopped, has_picture;
 static gint64 cache;
 /* By which decoded pictures come later than the largest time that was decoded before them (B-frames). */
 static gint64 reordering;
+static void (*on_reordered)(GstClockTime by);
 /* From running times to CLOCK_MONOTONIC, the same for all tracks. */
 static gint64 offset;
 
 static gint64 now(void) { return g_get_monotonic_time() * 1000; }
 
-void timing_start(gboolean is_live_source, gint cache_ms) {
+void timing_start(gboolean is_live_source, gint cache_ms, void (*when_reordered)(GstClockTime by)) {
   is_live = is_live_source;
+  on_reordered = when_reordered;
   cache = (gint64)cache_ms * GST_MSECOND;
   is_anchored = is_live;
 }
@@ -93,7 +97,7 @@ void timing_follow(GstPad *queue_input) {
                     (GDestroyNotify)gst_segment_free);
 }
 
-gboolean timing_reordered(GstClockTime by) {
+void timing_reordered(GstClockTime by) {
   static guint count;
   static GstClockTime least;
   g_mutex_lock(&lock);
@@ -104,7 +108,7 @@ gboolean timing_reordered(GstClockTime by) {
   }
   if (is_more) reordering = (gint64)least, count = 0;
   g_mutex_unlock(&lock);
-  return is_more;
+  if (is_more && on_reordered) on_reordered(by);
 }
 
 gint64 timing_delay_us(void) {
@@ -112,6 +116,11 @@ gint64 timing_delay_us(void) {
   gint64 delay = cache + reordering;
   g_mutex_unlock(&lock);
   return delay / 1000;
+}
+
+guint32 timing_order(gint clock_rate, guint32 timestamp, guint32 last, gint32 least_step) {
+  gint32 step = (gint32)(timestamp - last);
+  return step >= least_step || step <= -MOST_BACK_S * clock_rate ? timestamp : last + (guint32)least_step;
 }
 
 /* Its time is earlier than that of the others by as much as it is sent earlier: receivers estimate the clock from both. */

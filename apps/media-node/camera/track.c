@@ -40,6 +40,12 @@ static gint track_count, sent_count, ended_count;
 static gboolean is_complete;
 static GMutex lock;
 
+static gboolean complete_late(gpointer data) {
+  (void)data;
+  tracks_complete();
+  return G_SOURCE_REMOVE;
+}
+
 /* Data flows from a demuxer only after it has added its last pad. */
 static GstPadProbeReturn hold(GstPad *pad, GstPadProbeInfo *info, gpointer data) {
   (void)pad, (void)info;
@@ -82,12 +88,12 @@ static gboolean is_refused(const Codec *codec, gboolean is_copied) {
   return codec->is_video && !is_copied && camera_address()->copies_video;
 }
 
-static void add(GstPad *pad, const Codec *codec, gboolean is_rtp, gboolean is_copied) {
+static void add(GstPad *pad, const Codec *codec, const Origin *origin, gboolean is_copied) {
   Track *track = &tracks[track_count];
-  *track = (Track){.index = track_count, .codec = codec, .is_rtp = is_rtp, .pad = gst_object_ref(pad),
+  *track = (Track){.index = track_count, .codec = codec, .is_rtp = origin->is_rtp, .pad = gst_object_ref(pad),
                    .is_copied = is_copied, .last_pts = GST_CLOCK_TIME_NONE, .newest = GST_CLOCK_TIME_NONE};
   track->block = gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BLOCK_DOWNSTREAM, hold, track, NULL);
-  if (track_count++ == 0) watch_streams(!codec->is_video && rtsp_has_video());
+  if (track_count++ == 0) watch_streams(!codec->is_video && origin->has_video, complete_late);
   watch_hold(+1);
   event_report("stream", "\"index\":%d,\"kind\":\"%s\",\"codec\":\"%s\",\"copied\":%s", track->index,
              codec->is_video ? "video" : "audio", codec->name, track->is_copied ? "true" : "false");
@@ -95,12 +101,12 @@ static void add(GstPad *pad, const Codec *codec, gboolean is_rtp, gboolean is_co
 }
 
 /* The first stream of each kind. After `streams` it is one of RTSP, whose lack does not end the program. */
-void track_found(GstPad *pad, const Codec *codec, gboolean is_rtp) {
+void track_found(GstPad *pad, const Codec *codec, const Origin *origin) {
   gboolean is_copied = can_copy(pad, codec);
   g_mutex_lock(&lock);
-  gboolean is_too_late = is_complete && (!is_rtp || is_refused(codec, is_copied));
+  gboolean is_too_late = is_complete && (!origin->is_rtp || is_refused(codec, is_copied));
   if (is_too_late || is_taken(codec->is_video)) track_discard(pad);
-  else add(pad, codec, is_rtp, is_copied);
+  else add(pad, codec, origin, is_copied);
   g_mutex_unlock(&lock);
 }
 

@@ -47,13 +47,7 @@ void watch_start(gint timeout_ms) {
   check(NULL);
 }
 
-static gboolean complete(gpointer data) {
-  (void)data;
-  tracks_complete();
-  return G_SOURCE_REMOVE;
-}
-
-void watch_streams(gboolean awaits_video) {
+void watch_streams(gboolean awaits_video, GSourceFunc complete) {
   gint64 video_us = awaits_video ? MIN(timeout_us, start_us + VIDEO_US - now_us()) : 0;
   g_timeout_add((guint)MAX(video_us / 1000, STREAMS_MS), complete, NULL);
 }
