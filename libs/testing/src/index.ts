@@ -35,7 +35,7 @@ export {
   type ProcessInfo,
 } from './invariants.js'
 export { RestClient, RestError, type RestAnswer } from '@session-service/rest-client'
-export { ServiceApi } from './rest/service-api.js'
+export { basicAuth, ServiceApi } from './rest/service-api.js'
 export type { Journal } from './stack/journal.js'
 export { startStack, type Stack, type StackNats, type StackOptions } from './stack/stack.js'
 export type { Env } from './stack/stack-env.js'

@@ -54,7 +54,7 @@ async function send(method: string, path: string, body?: unknown, authorized = t
   const answer = await fetch(stack.masterUrl + path, {
     method,
     headers: {
-      ...(authorized && { authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}` }),
+      ...(authorized && { authorization: stack.authorization }),
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...more,
     },
@@ -150,7 +150,7 @@ describe(`${PLACES.length} parameters of paths`, () => {
   /** Sends the path unchanged; `fetch` would resolve dots. */
   const sendRaw = async (method: string, path: string): Promise<{ status: number | undefined; body: string }> => {
     const { hostname, port } = new URL(stack.masterUrl)
-    const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+    const authorization = stack.authorization
     const sent = request({ hostname, port, method, path, headers: { authorization } }).end()
     const [answer] = (await once(sent, 'response')) as [IncomingMessage]
     return { status: answer.statusCode, body: await text(answer) }

@@ -34,7 +34,7 @@ beforeAll(async () => {
     masterEnv: { ...webhookEnv(sink), SERVICE_RECORDING: 'true', ...limits },
   })
   node = await FakeMediaNode.start(stack.nats.url, 'fake_node')
-  apis = stack.masterUrls.map((url) => new ServiceApi(url, stack.secret))
+  apis = stack.masters.map((_, nth) => stack.apiOf(nth))
 })
 afterEach(async () => {
   await Promise.all(clients.splice(0).map((client) => client.close()))

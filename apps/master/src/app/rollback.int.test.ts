@@ -27,7 +27,7 @@ const running = (): Stack => {
 }
 
 async function at(url: string, path: string, method = 'GET', body?: unknown) {
-  const authorization = `Basic ${Buffer.from(`SERVICEAPP:${running().secret}`).toString('base64')}`
+  const authorization = running().authorization
   const answer = await fetch(`${url}/service/api${path}`, {
     method,
     headers: { authorization, ...(body !== undefined && { 'content-type': 'application/json' }) },

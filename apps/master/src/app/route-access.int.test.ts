@@ -1,4 +1,4 @@
-import { ServiceApi, type Stack, startStack, until } from '@session-service/testing'
+import { basicAuth, ServiceApi, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 const READER = 'a-secret-of-the-reader'
@@ -167,7 +167,7 @@ describe('SERVICE_SECRET_PREVIOUS', () => {
       const { status, headers } = await fetch(`${at}/service/api/sessions`, {
         method: 'POST',
         headers: {
-          authorization: `Basic ${Buffer.from(`SERVICEAPP:${secret}`).toString('base64')}`,
+          authorization: basicAuth(secret),
           'content-type': 'application/json',
           'idempotency-key': 'across-the-rotation',
         },

@@ -252,7 +252,7 @@ it('another master continues, and removes exactly the pods of the nodes that end
   const held = await call()
   const idle = (await running()).filter((id) => id !== held.nodeId)
   await stack.addMaster({ ...account.env(TEMPLATE), ...ONE_NODE })
-  api = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
+  api = stack.apiOf(1)
   stack.masters[0]?.kill('SIGKILL')
   for (const id of idle) await api.request('DELETE', `/media-nodes/${id}?deletion-strategy=when-no-sessions`)
   await until('one node runs', async () => (await running()).join() === held.nodeId, TIMEOUT_MS)

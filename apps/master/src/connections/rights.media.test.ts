@@ -107,7 +107,7 @@ describe('PATCH connection', () => {
       fetch(`${stack.masterUrls[index % 2]}/service/api/sessions/${session}/connection/${id}`, {
         method: 'PATCH',
         headers: {
-          authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,
+          authorization: stack.authorization,
           'content-type': 'application/json',
         },
         body: JSON.stringify({ role: roles[index % 3] }),

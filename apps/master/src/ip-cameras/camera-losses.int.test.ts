@@ -1,5 +1,5 @@
 import { ServiceError } from '@session-service/contract'
-import { ServiceApi, type SignallingClient, until } from '@session-service/testing'
+import { type SignallingClient, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import type { FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
 import { CAMERA, CameraTestbed } from './fixtures/camera-testbed.js'
@@ -137,7 +137,8 @@ describe('after a loss of media', () => {
     const started = Promise.withResolvers<void>()
     south.onCommand = (command) => (command === 'startCamera' ? started.promise : undefined)
     const [, second] = testbed.stack.masters
-    const answer = new ServiceApi(testbed.stack.masterUrls[1] ?? '', testbed.stack.secret)
+    const answer = testbed.stack
+      .apiOf(1)
       .createConnection(id, CAMERA)
       .catch(() => undefined)
     await until(

@@ -32,11 +32,6 @@ afterAll(async () => {
   await sink.close()
 })
 
-const nodeOf = (id: string): AppProcess => {
-  const node = stack.nodes.find(({ env }) => env.MEDIA_NODE_ID === id)
-  if (!node) throw new Error(`no node ${id}`)
-  return node
-}
 const eventsOf = (id: string): string[] => nodeEvents(sink, id)
 const details = (id: string, name: string) =>
   sink.accepted.filter(({ event }) => event.id === id && event.event === name).map(({ event }) => event)
@@ -44,7 +39,7 @@ const health = async (): Promise<unknown[]> => {
   const answers = await Promise.all(
     stack.masterUrls.map((url) =>
       fetch(`${url}/service/api/health`, {
-        headers: { authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}` },
+        headers: { authorization: stack.authorization },
       }),
     ),
   )
@@ -71,7 +66,7 @@ describe('a media node', () => {
   })
 
   it('does not crash when it is frozen for less than the silent window', async () => {
-    const { pid } = nodeOf('north')
+    const { pid } = stack.node('north')
     process.kill(pid, 'SIGSTOP')
     // No condition to wait for: with the age of the last heartbeat it is silent for up to 1.7 s.
     await new Promise((resolve) => setTimeout(resolve, 1_200))
@@ -85,7 +80,7 @@ describe('a media node', () => {
   })
 
   it('is reported as crashed once when it is killed, gets no session, and recovers when it is restarted', async () => {
-    const south = nodeOf('south')
+    const south = stack.node('south')
     south.kill('SIGKILL')
     const at = Date.now()
     await until('the crash is posted', () => eventsOf('south').length > 2, TIMEOUT_MS)
@@ -125,7 +120,7 @@ describe('a media node', () => {
   })
 
   it('crashes and recovers without its former sessions when it is frozen for longer', async () => {
-    const { pid } = nodeOf('north')
+    const { pid } = stack.node('north')
     const { id } = await stack.api.createSession({ mediaNode: { id: 'north' } })
     const alice = await stack.join(id)
     process.kill(pid, 'SIGSTOP')
@@ -148,7 +143,7 @@ describe('a media node', () => {
   })
 
   it('is registered again when it is restarted at once after a kill, and loses its sessions', async () => {
-    const south = nodeOf('south')
+    const south = stack.node('south')
     const { id } = await stack.api.createSession({ mediaNode: { id: 'south' } })
     const alice = await stack.join(id)
     const [before] = await stack.postgres.query(`SELECT boot_id AS boot FROM media_node WHERE id = 'south'`)
@@ -169,7 +164,7 @@ describe('a media node', () => {
   })
 
   it('is terminated without a crash when it deregisters', async () => {
-    await nodeOf('south').stop()
+    await stack.node('south').stop()
     await until('its end is posted', () => eventsOf('south').at(-1) === 'terminating → terminated', TIMEOUT_MS)
     expect(eventsOf('south').at(-2)).toMatch(/ → terminating$/)
     expect(await health()).toEqual([200, 200])

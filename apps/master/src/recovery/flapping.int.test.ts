@@ -1,4 +1,4 @@
-import { type AppProcess, EventSink, type Stack, startStack, until, webhookEnv } from '@session-service/testing'
+import { EventSink, type Stack, startStack, until, webhookEnv } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
 
 const TIMEOUT_MS = 60_000
@@ -18,11 +18,6 @@ afterAll(async () => {
   await sink.close()
 })
 
-const nodeOf = (id: string): AppProcess => {
-  const node = stack.nodes.find(({ env }) => env.MEDIA_NODE_ID === id)
-  if (!node) throw new Error(`no node ${id}`)
-  return node
-}
 const connected = (id: string) =>
   until(
     `${id} is connected`,
@@ -34,7 +29,7 @@ const connected = (id: string) =>
   )
 /** Kills the process. The new one registers within the silent window, or after the loss was detected. */
 async function crash(id: string, isDetected: boolean): Promise<void> {
-  const node = nodeOf(id)
+  const node = stack.node(id)
   node.kill('SIGKILL')
   await node.exited
   if (isDetected) await until('it is lost', async () => !(await stack.api.getMediaNode(id)).connected, TIMEOUT_MS)
@@ -99,14 +94,14 @@ describe('a media node that crashes repeatedly', () => {
 
   it('keeps its crash count after it was deleted, and gets sessions when there is no other node', async () => {
     await stack.postgres.query(`UPDATE media_node SET crash_count = 1, back_off_until = NULL WHERE id = 'flappy'`)
-    const node = nodeOf('flappy')
+    const node = stack.node('flappy')
     node.kill('SIGKILL')
     await node.exited
     await until('it is lost', async () => !(await stack.api.getMediaNode('flappy')).connected, TIMEOUT_MS)
     expect((await stack.rest('DELETE', '/media-nodes/flappy?deletion-strategy=now&wait=true')).status).toBe(204)
     await stack.revive(node)
     expect((await connected('flappy')).backOff).toMatchObject({ crashes: 2 })
-    await nodeOf('steady').stop()
+    await stack.node('steady').stop()
     await until('the other is gone', async () => (await stack.rest('GET', '/media-nodes/steady')).status === 404)
     expect(await placedOn()).toBe('flappy')
   })

@@ -1,5 +1,5 @@
 import { SessionView } from '@session-service/contract'
-import { startStack, until, type Stack } from '@session-service/testing'
+import { basicAuth, startStack, until, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 let stack: Stack
@@ -43,7 +43,7 @@ const onSecondMaster = async (method: string, path: string, body?: unknown): Pro
   const answer = await fetch(`${stack.masterUrls[1]}/service/api${path}`, {
     method,
     headers: {
-      authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,
+      authorization: stack.authorization,
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -185,7 +185,7 @@ describe('GET and DELETE sessions', () => {
 })
 
 describe('every path', () => {
-  const wrong = [undefined, 'Basic', 'Bearer x', `Basic ${Buffer.from('SERVICEAPP:wrong').toString('base64')}`]
+  const wrong = [undefined, 'Basic', 'Bearer x', basicAuth('wrong')]
   const paths = [
     '/service/api/sessions',
     '/service/api/nowhere',

@@ -13,7 +13,6 @@ afterEach(() => {
 })
 afterAll(() => stack.stop())
 
-const credentials = (): string => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
 const UPGRADE = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Key: eA==']
 
 /** Sends a raw request; the client never closes its side. */
@@ -61,7 +60,7 @@ describe('an upgrade', () => {
     async (to) => {
       const length = 'Content-Length: 2'
       const headers = ['Connection: Upgrade, close', `Upgrade: ${to}`, 'Content-Type: application/json', length]
-      const authorization = `Authorization: ${credentials()}`
+      const authorization = `Authorization: ${stack.authorization}`
       const { answer } = ask('POST /service/api/sessions', [...headers, authorization], '{}')
       await until('it is answered', () => answer().includes('"object":"session"'))
       expect(answer()).toMatch(/^HTTP\/1\.1 200 /)

@@ -14,7 +14,7 @@ let masters: ServiceApi[]
 beforeAll(async () => {
   stack = await startStack({ nodes: 0, masters: 2, masterEnv: { SERVICE_PRO_SPEECH_TO_TEXT: 'vosk' } })
   await stack.addMaster({ SERVICE_PRO_SPEECH_TO_TEXT: 'disabled' })
-  masters = stack.masterUrls.map((url) => new ServiceApi(url, stack.secret))
+  masters = stack.masters.map((_, nth) => stack.apiOf(nth))
   node = await FakeMediaNode.start(stack.nats.url, NODE_ID)
   await until('all masters know the node', async () => {
     const lists = await Promise.all(masters.map((api) => api.listMediaNodes()))

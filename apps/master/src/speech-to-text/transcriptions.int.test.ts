@@ -1,12 +1,5 @@
 import { ServiceError } from '@session-service/contract'
-import {
-  type RestAnswer,
-  ServiceApi,
-  type SignallingClient,
-  type Stack,
-  startStack,
-  until,
-} from '@session-service/testing'
+import { type RestAnswer, type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
 
@@ -35,12 +28,12 @@ afterAll(async () => {
   await node.stop()
 })
 
-const at = (master: number): ServiceApi => new ServiceApi(stack.masterUrls[master] ?? '', stack.secret)
 const start = (id: string, body: unknown, master = 0): Promise<RestAnswer> =>
-  at(master).request('POST', `/sessions/${id}/speech-to-text`, body)
-const get = (id: string, master = 0): Promise<RestAnswer> => at(master).request('GET', `/sessions/${id}/speech-to-text`)
+  stack.apiOf(master).request('POST', `/sessions/${id}/speech-to-text`, body)
+const get = (id: string, master = 0): Promise<RestAnswer> =>
+  stack.apiOf(master).request('GET', `/sessions/${id}/speech-to-text`)
 const stop = (id: string, master = 0): Promise<RestAnswer> =>
-  at(master).request('DELETE', `/sessions/${id}/speech-to-text`)
+  stack.apiOf(master).request('DELETE', `/sessions/${id}/speech-to-text`)
 
 async function join(sessionId: string, master = 0): Promise<SignallingClient> {
   const { token } = await stack.api.createConnection(sessionId)
@@ -65,7 +58,7 @@ const transcribes = (on: FakeMediaNode, roomId: string, lang: string | undefined
 /** Waits until the master of the requests knows the node. */
 const knows = ({ nodeId }: FakeMediaNode): Promise<unknown> =>
   until(`the master knows ${nodeId}`, async () =>
-    (await at(0).listMediaNodes()).content.some(({ id, connected }) => id === nodeId && connected),
+    (await stack.apiOf(0).listMediaNodes()).content.some(({ id, connected }) => id === nodeId && connected),
   )
 
 describe('POST, GET and DELETE sessions/{id}/speech-to-text', () => {

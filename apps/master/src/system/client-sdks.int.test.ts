@@ -14,7 +14,7 @@ async function ask(method: string, path: string, { body, type }: { body?: unknow
   const answer = await fetch(`${stack.masterUrl}/service/api${path}`, {
     method,
     headers: {
-      authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,
+      authorization: stack.authorization,
       accept: 'application/json, text/plain, */*',
       ...(type !== undefined && { 'content-type': type }),
     },

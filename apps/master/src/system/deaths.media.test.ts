@@ -38,12 +38,6 @@ async function watchedSession(node?: string) {
   return { id, sender, watcher, watched, mediaNodeId }
 }
 
-const nodeOf = (mediaNodeId: string): AppProcess => {
-  const node = stack.nodes.find(({ env }) => env.MEDIA_NODE_ID === mediaNodeId)
-  if (!node) throw new Error(`no process of ${mediaNodeId}`)
-  return node
-}
-
 const masterProcess = (): AppProcess => {
   const [master] = stack.masters
   if (!master) throw new Error('no master')
@@ -56,7 +50,7 @@ const workersOf = (processes: ProcessInfo[]): ProcessInfo[] =>
 describe('kill -9 during a running session', () => {
   it('of a mediasoup worker moves its sessions to another worker and does not affect other sessions', async () => {
     const [one, other] = [await watchedSession('media_one'), await watchedSession('media_two')]
-    const { pid } = nodeOf(one.mediaNodeId)
+    const { pid } = stack.node(one.mediaNodeId)
     for (const worker of workersOf(descendantsOf(pid))) process.kill(worker.pid, 'SIGKILL')
     const returned = ({ mediaRecoveries }: SyntheticParticipant) => mediaRecoveries.at(-1)?.kind === 'reconnected'
     await until('both have rejoined', () => returned(one.sender) && returned(one.watcher), 20_000)
@@ -75,7 +69,7 @@ describe('kill -9 during a running session', () => {
 
   it('of a media node moves its sessions, ends its workers, and does not delay new sessions', async () => {
     const [one, other] = [await watchedSession('media_one'), await watchedSession('media_two')]
-    const node = nodeOf(one.mediaNodeId)
+    const node = stack.node(one.mediaNodeId)
     const workers = workersOf(descendantsOf(node.pid))
     expect(workers).toHaveLength(1)
     node.kill('SIGKILL')

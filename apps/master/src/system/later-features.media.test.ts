@@ -10,7 +10,7 @@ let nodeId: string
 beforeAll(async () => {
   stack = await startStack()
   await stack.addMaster({ SERVICE_RECORDING: 'true' })
-  on = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
+  on = stack.apiOf(1)
   await stack.api.createSession({ customSessionId: 'empty' })
   await stack.api.createSession({ customSessionId: 'relayed', mediaMode: 'RELAYED' })
   await stack.api.createSession({ customSessionId: 'busy' })

@@ -67,7 +67,7 @@ describeSpeech('a recording of real speech', () => {
         ((await stack.rest('GET', `/recordings/${id}`)).body as { status: unknown }).status
       await until('the recording is ready', async () => (await status()) === 'ready', 60_000)
 
-      const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+      const authorization = stack.authorization
       const url = `${stack.masterUrl}/service/recordings/${id}/${id}.mp4`
       const video = await fetch(url, { headers: { authorization } })
       const path = join(folder, 'recording.mp4')

@@ -141,7 +141,7 @@ describe('SERVICE_RUN_AS of processes that root starts', () => {
     const env = { SERVICE_PORT: String(port), SERVICE_OPS_PORT: String(opsPort) }
     const master = await stack.addMaster({ ...env, SERVICE_PUBLICURL: `http://127.0.0.1:${port}` })
     expect(identityOf(master.pid)).toEqual(expected(as))
-    const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+    const authorization = stack.authorization
     const shown = async (): Promise<unknown> => {
       const answer = await fetch(`http://127.0.0.1:${port}/service/api/config`, { headers: { authorization } })
       return ((await answer.json()) as Record<string, unknown>).SERVICE_RECORDING_AUTOSTOP_TIMEOUT

@@ -17,7 +17,7 @@ const CUT: Outcome = { status: 'cut', isLast: true }
 
 const ask = (agent: Agent): Promise<Outcome> =>
   new Promise((resolve) => {
-    const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+    const authorization = stack.authorization
     const sent = request(`${stack.masterUrl}/service/api/sessions`, {
       agent,
       method: 'POST',

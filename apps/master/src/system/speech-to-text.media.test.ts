@@ -1,12 +1,5 @@
 import { SENTENCES, testEngine, type TestEngine, wordErrorRate } from '@session-service/speech/fixtures'
-import {
-  type RestAnswer,
-  ServiceApi,
-  type Stack,
-  startStack,
-  SyntheticParticipant,
-  until,
-} from '@session-service/testing'
+import { type RestAnswer, type Stack, startStack, SyntheticParticipant, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { ModelsFolder, nextSentences, recognizedBy, saying, subscribeToSpeech } from './fixtures/speakers.js'
 
@@ -151,7 +144,7 @@ describeSpeech('speech to text with real media nodes and a real model', () => {
       const received = recognizedBy(bob).map(({ timestamp }) => timestamp)
       expect(new Set(received).size).toBe(received.length)
       // The transcript has all of them, and those that were recognized while bob had no socket.
-      const second = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
+      const second = stack.apiOf(1)
       const stored = async (): Promise<number[]> =>
         (await second.getTranscript(id)).content.map(({ startTime }) => startTime)
       await until('the transcript is complete', async () => {

@@ -35,7 +35,7 @@ interface Posted {
 }
 
 const authorization = () => ({
-  authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,
+  authorization: stack.authorization,
 })
 
 /** A request of a backend that records a trace of its own, or does not. */

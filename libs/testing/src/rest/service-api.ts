@@ -1,5 +1,9 @@
 import { RestClient, type RestAnswer } from '@session-service/rest-client'
 
+/** The value of the Authorization header of REST calls. */
+export const basicAuth = (secret: string, user = 'SERVICEAPP'): string =>
+  `Basic ${Buffer.from(`${user}:${secret}`).toString('base64')}`
+
 /** The REST client without retries, so that a test gets each answer. */
 export class ServiceApi extends RestClient {
   constructor(

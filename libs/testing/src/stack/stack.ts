@@ -15,7 +15,7 @@ import {
   startPlayground,
 } from '@session-service/local-stack'
 import type { RestAnswer } from '@session-service/rest-client'
-import { ServiceApi } from '../rest/service-api.js'
+import { basicAuth, ServiceApi } from '../rest/service-api.js'
 import { SignallingClient } from '@session-service/synthetic-participant'
 import { Journal } from './journal.js'
 import { createTestDatabase, type TestDatabase } from './test-database.js'
@@ -72,12 +72,18 @@ export interface Stack {
   readonly masterUrls: readonly string[]
   playgroundUrl: string | undefined
   secret: string
+  /** The Authorization header of REST calls. */
+  authorization: string
   /** The REST client of the first master. */
   api: ServiceApi
+  /** The REST client of the nth master, counted from 0. */
+  apiOf(nth: number): ServiceApi
   /** Returns any answer of the first master. */
   rest(method: string, path: string, body?: unknown): Promise<RestAnswer>
   masters: AppProcess[]
   nodes: AppProcess[]
+  /** The media node with this id. */
+  node(id: string): AppProcess
   nats: StackNats
   postgres: TestDatabase
   /** The folder of all masters' recordings, deleted by `stop`. Recording needs SERVICE_RECORDING=true. */
@@ -177,10 +183,13 @@ class StackBuilder {
       },
       playgroundUrl: this.#playground?.opsUrl,
       secret: this.#secret,
+      authorization: basicAuth(this.#secret),
       api,
+      apiOf: (nth) => new ServiceApi(masters.map(urlOf)[nth] ?? '', this.#secret),
       rest: (method, path, body) => api.request(method, path, body),
       masters,
       nodes: this.#nodes,
+      node: (id) => this.#node(id),
       nats,
       postgres: database,
       recordingsFolder: recordingsFolder(facts.folder),
@@ -268,6 +277,12 @@ class StackBuilder {
     this.#nodes.push(started)
     await started.ready
     return started
+  }
+
+  #node(id: string): AppProcess {
+    const node = this.#nodes.find(({ env }) => env.MEDIA_NODE_ID === id)
+    if (!node) throw new Error(`the stack has no media node ${id}`)
+    return node
   }
 
   async #wire(actor: Actor, facts: StackFacts): Promise<{ facts: StackFacts; env: Env }> {

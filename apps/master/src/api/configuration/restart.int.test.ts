@@ -20,7 +20,7 @@ afterAll(() => rm(cdr, { recursive: true }))
 const restart = (body?: unknown): Promise<RestAnswer> => stack.rest('POST', '/restart', body)
 /** Undefined while no master answers. */
 const config = async (url = stack.masterUrl): Promise<Record<string, unknown> | undefined> => {
-  const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+  const authorization = stack.authorization
   const answer = await fetch(`${url}/service/api/config`, { headers: { authorization } }).catch(() => undefined)
   return answer?.status === 200 ? z.record(z.string(), z.unknown()).parse(await answer.json()) : undefined
 }
@@ -136,7 +136,7 @@ describe('POST restart', () => {
     stack = await startStack({ nodes: 0, masters: 2 })
     const ask = async (url: string, value: number): Promise<number> => {
       const headers = {
-        authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,
+        authorization: stack.authorization,
         'content-type': 'application/json',
       }
       const body = JSON.stringify({ SERVICE_SESSIONS_GARBAGE_INTERVAL: value })

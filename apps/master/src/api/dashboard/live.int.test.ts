@@ -253,7 +253,7 @@ describe('the end of live views', () => {
     await until('the view arrives', () => sessions.view !== undefined)
     expect((await main.request('POST', '/api/restart', { SERVICE_PRO_DASHBOARD: false })).status).toBe(200)
     await sessions.ended
-    const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+    const authorization = stack.authorization
     const page = (): Promise<Response> => fetch(`${stack.masterUrl}/service/dashboard/`, { headers: { authorization } })
     await until('the dashboard is gone', async () => (await page().catch(() => undefined))?.status === 404, PATIENCE_MS)
     const refused = await main.request('GET', '/api/sessions')

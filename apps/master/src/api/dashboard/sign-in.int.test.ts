@@ -1,4 +1,4 @@
-import { ServiceApi, type Stack, startStack } from '@session-service/testing'
+import { basicAuth, ServiceApi, type Stack, startStack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { SignInCookies } from '../../platform/authentication/sign-in-cookies.js'
 import { DashboardClient, signIn } from './fixtures/dashboard-client.js'
@@ -32,7 +32,6 @@ afterAll(() => stack.stop())
 
 const get = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${stack.masterUrl}/service${path}`, { headers, redirect: 'manual' })
-const basic = (secret: string): string => `Basic ${Buffer.from(`SERVICEAPP:${secret}`).toString('base64')}`
 /** A cookie that was made at another time, or with another secret. */
 const cookieMadeAt = (ms: number, secret = stack.secret): string => {
   const credential = { name: 'SERVICE_SECRET', role: 'all' as const }
@@ -137,12 +136,12 @@ describe('a cookie', () => {
   })
 
   it('yields to the Authorization header of a request, except for those of the dashboard', async () => {
-    const both = { cookie: main.cookie, authorization: basic(READER) }
+    const both = { cookie: main.cookie, authorization: basicAuth(READER) }
     expect((await get('/api/config', both)).status).toBe(403)
-    expect((await get('/api/config', { ...both, authorization: basic('wrong') })).status).toBe(401)
+    expect((await get('/api/config', { ...both, authorization: basicAuth('wrong') })).status).toBe(401)
     expect((await get('/api/config', { ...both, 'x-csrf-token': main.account.csrfToken })).status).toBe(200)
     expect(await (await get('/dashboard/account', both)).json()).toMatchObject({ credential: { role: 'all' } })
-    expect((await get('/dashboard/account', { authorization: basic(stack.secret) })).status).toBe(403)
+    expect((await get('/dashboard/account', { authorization: basicAuth(stack.secret) })).status).toBe(403)
   })
 })
 
@@ -161,7 +160,7 @@ describe('a request with side effects', () => {
       403,
       ({ account }) => ({ 'x-csrf-token': account.csrfToken, origin: 'https://evil.example' }),
     ],
-    ['with Basic credentials in addition', 200, () => ({ authorization: basic(stack.secret) })],
+    ['with Basic credentials in addition', 200, () => ({ authorization: basicAuth(stack.secret) })],
   ])('%s is answered with %d', async (_, status, headers) => {
     expect((await create(main, headers(main))).status).toBe(status)
   })

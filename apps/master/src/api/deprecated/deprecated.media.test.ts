@@ -1,4 +1,4 @@
-import { ServiceApi, startStack, type Stack, SyntheticParticipant, until } from '@session-service/testing'
+import { basicAuth, ServiceApi, startStack, type Stack, SyntheticParticipant, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 
 let stack: Stack
@@ -7,7 +7,7 @@ let masterWithoutThem: ServiceApi
 beforeAll(async () => {
   stack = await startStack()
   await stack.addMaster({ SUPPORT_DEPRECATED_API: 'false' })
-  masterWithoutThem = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
+  masterWithoutThem = stack.apiOf(1)
 })
 afterAll(() => stack.stop())
 
@@ -16,7 +16,7 @@ async function legacy(api: ServiceApi, method: string, path: string, body?: unkn
   const answer = await fetch(new URL(path, api.baseUrl), {
     method,
     headers: {
-      authorization: `Basic ${Buffer.from(`SERVICEAPP:${api.secret}`).toString('base64')}`,
+      authorization: basicAuth(api.secret),
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -17,7 +17,7 @@ afterAll(async () => {
 it('the page of the documentation sends the values of its form, header parameters as headers', async () => {
   const page = await browser.context.newPage()
   await page.setExtraHTTPHeaders({
-    authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,
+    authorization: stack.authorization,
   })
   const foreign: string[] = []
   page.on('request', (request) => {

@@ -1,6 +1,5 @@
 import { MediaNodeListView, MediaNodeView } from '@session-service/contract'
 import {
-  type AppProcess,
   EventSink,
   freePorts,
   type RestAnswer,
@@ -56,18 +55,13 @@ async function busy(id: string): Promise<() => Promise<void>> {
 }
 const remove = (id: string, query = ''): Promise<RestAnswer> => stack.rest('DELETE', `/media-nodes/${id}${query}`)
 /** The masters in turn. */
-const at = (nth: number): ServiceApi => new ServiceApi(stack.masterUrls[nth % 2] ?? '', stack.secret)
+const at = (nth: number): ServiceApi => stack.apiOf(nth % 2)
 /** The other masters know of a change within a second. */
 const isRejectedElsewhere = (id: string): Promise<unknown> =>
   until('the other master places no session on it', async () => {
     const { status } = await at(1).request('POST', '/sessions', { mediaNode: { id } })
     return status === 400
   })
-const nodeOf = (id: string): AppProcess => {
-  const node = stack.nodes.find(({ env }) => env.MEDIA_NODE_ID === id)
-  if (!node) throw new Error(`no node ${id}`)
-  return node
-}
 const isGone = (id: string): Promise<unknown> =>
   until(`${id} is removed`, async () => (await stack.rest('GET', `/media-nodes/${id}`)).status === 404, PATIENCE_MS)
 
@@ -91,7 +85,7 @@ describe('GET media-nodes', () => {
   it('leaves out the details of a node that does not answer', async () => {
     // A node of its own: it may count as crashed while it is frozen, which posts events.
     await registered('frozen')
-    const node = nodeOf('frozen')
+    const node = stack.node('frozen')
     node.kill('SIGSTOP')
     try {
       const { body } = await stack.rest('GET', '/media-nodes/frozen?extra-info=true')
@@ -159,7 +153,7 @@ describe('PUT media-nodes', () => {
     )
     expect([...added].toSorted()).toEqual(['one', 'two'])
     expect(await stack.api.discoverMediaNodes()).toEqual({ numberOfElements: 0, content: [] })
-    nodeOf('one').kill('SIGKILL')
+    stack.node('one').kill('SIGKILL')
     await until('it is disconnected', async () => !(await stack.api.getMediaNode('one')).connected, PATIENCE_MS)
     expect((await stack.api.discoverMediaNodes()).numberOfElements).toBe(0)
     await until('the event of its start', () => eventsOf('two').length >= ENTERED.length)
@@ -190,7 +184,7 @@ describe('DELETE media-nodes', () => {
     expect(gone).toMatchObject({ status: 200, body: { id: 'idle', status: 'terminating' } })
     await isGone('idle')
     expect((await remove('idle')).status).toBe(404)
-    expect(await nodeOf('idle').exited).toBe(0)
+    expect(await stack.node('idle').exited).toBe(0)
     await until('the events of its end are posted', () => eventsOf('idle').length >= 4)
     expect(eventsOf('idle')).toEqual([...ENTERED, 'running → terminating', 'terminating → terminated'])
   })
@@ -218,7 +212,7 @@ describe('DELETE media-nodes', () => {
     const free = await busy('doomed')
     expect((await remove('doomed', '?deletion-strategy=now&wait=true')).status).toBe(204)
     expect((await stack.postgres.query(`SELECT 1 FROM session WHERE media_node_id = 'doomed'`)).length).toBe(0)
-    expect(await nodeOf('doomed').exited).toBe(0)
+    expect(await stack.node('doomed').exited).toBe(0)
     await free()
   })
 
@@ -230,7 +224,7 @@ describe('DELETE media-nodes', () => {
       `${stack.masterUrl}/service/api/media-nodes/left?deletion-strategy=when-no-sessions&wait=true`,
       {
         method: 'DELETE',
-        headers: { authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}` },
+        headers: { authorization: stack.authorization },
         signal,
       },
     )

@@ -1,4 +1,4 @@
-import { startStack, type Stack } from '@session-service/testing'
+import { basicAuth, startStack, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { V2_PREFIX, V2Server } from '../fixtures/v2-packages.js'
 import { LEGACY_NODE_URIS, LEGACY_OPTIONS } from '../wire/names.js'
@@ -18,7 +18,7 @@ async function ask(path: string, init: { method?: string; body?: object; user?: 
   const answer = await fetch(`${stack.masterUrl}${path}`, {
     method,
     headers: {
-      authorization: `Basic ${Buffer.from(`${user}:${stack.secret}`).toString('base64')}`,
+      authorization: basicAuth(stack.secret, user),
       ...(body && { 'content-type': 'application/json' }),
     },
     ...(body && { body: JSON.stringify(body) }),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { ServiceApi, type Stack, startStack, SyntheticParticipant, until } from '@session-service/testing'
+import { type Stack, startStack, SyntheticParticipant, until } from '@session-service/testing'
 import { processesWith } from './own-processes.js'
 
 const TIMEOUT_MS = 50_000
@@ -54,7 +54,6 @@ async function statuses(): Promise<Record<string, string>> {
 }
 const count = async (status: string): Promise<number> =>
   Object.values(await statuses()).filter((one) => one === status).length
-const apiOf = (master: number): ServiceApi => new ServiceApi(stack.masterUrls[master] ?? '', stack.secret)
 const runningNodes = (wanted: number): Promise<unknown> =>
   until(`${wanted} nodes run`, async () => (await count('running')) === wanted, TIMEOUT_MS)
 
@@ -84,7 +83,7 @@ it('launches nodes for the load, keeps them when a master dies, and ends idle on
   expect((await nodeProcesses()).length).toBeLessThan(before.length)
   const packetsBefore = packets()
   await until('media still flows', () => packets() > packetsBefore + 20)
-  expect(await apiOf(1).getSession(id)).toMatchObject({ id, mediaNodeId })
+  expect(await stack.apiOf(1).getSession(id)).toMatchObject({ id, mediaNodeId })
   for (const peer of [alice, bob]) {
     expect(peer.mediaRecoveries).toEqual([])
     expect(peer.violations).toEqual([])
@@ -101,7 +100,7 @@ it('sets a node that cannot start to failed, and launches another one', async ()
   })
   await until('two launches have failed', async () => (await count('failed')) >= 2, TIMEOUT_MS)
   expect(await count('running')).toBeLessThanOrEqual(1)
-  const { status } = await apiOf(2).request('POST', '/media-nodes?wait=true', {})
+  const { status } = await stack.apiOf(2).request('POST', '/media-nodes?wait=true', {})
   expect(status).toBe(502)
   await master.stop()
 }, 120_000)

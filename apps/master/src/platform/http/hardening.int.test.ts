@@ -15,12 +15,10 @@ beforeAll(async () => {
 })
 afterAll(() => stack.stop())
 
-const credentials = () => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
-
 async function call(method: string, path: string, headers: Record<string, string> = {}, body?: string | Buffer) {
   const answer = await fetch(`${stack.masterUrl}/service/api${path}`, {
     method,
-    headers: { authorization: credentials(), ...headers },
+    headers: { authorization: stack.authorization, ...headers },
     ...(body !== undefined && { body: new Blob([body]).stream(), duplex: 'half' as const }),
   })
   const received = await answer.text()
@@ -70,12 +68,12 @@ describe('bodies', () => {
   })
 
   it('a Content-Length above one megabyte is rejected before the body is sent', async () => {
-    const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
+    const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${stack.authorization}`]
     expect(statusOf(await raw([...head, 'content-type: application/json', 'content-length: 10000000']))).toBe(413)
   })
 
   it('a chunked body above one megabyte is rejected at the limit', async () => {
-    const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
+    const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${stack.authorization}`]
     const chunk = `${(1_100_000).toString(16)}\r\n${'x'.repeat(1_100_000)}\r\n`
     expect(statusOf(await raw([...head, 'content-type: application/json', 'transfer-encoding: chunked'], chunk))).toBe(
       413,
@@ -90,12 +88,14 @@ describe('bodies', () => {
   ])('Transfer-Encoding: %s is answered %d', async (coding, status) => {
     const head = ['POST /service/api/sessions HTTP/1.1', 'content-type: application/json']
     const lines = [...head, `transfer-encoding: ${coding}`]
-    expect(statusOf(await raw([...lines, `authorization: ${credentials()}`], '2\r\n{}\r\n0\r\n\r\n'))).toBe(status)
+    expect(statusOf(await raw([...lines, `authorization: ${stack.authorization}`], '2\r\n{}\r\n0\r\n\r\n'))).toBe(
+      status,
+    )
     if (status === 501) expect(statusOf(await raw(lines, '2\r\n{}\r\n0\r\n\r\n'))).toBe(401)
   })
 
   it('bytes after the Content-Length are not read as a request', async () => {
-    const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${credentials()}`]
+    const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${stack.authorization}`]
     const answer = await raw([...head, 'content-type: application/json', 'content-length: 2'], `{}${'x'.repeat(100)}`)
     expect(answer.match(/^HTTP\/1.1 /gm)?.length).toBe(1)
   })
@@ -163,14 +163,14 @@ describe('paths', () => {
     expect(statusOf(await raw([`GET ${path} HTTP/1.1`]))).toBe(401)
   })
   it.each(odd)('%s with credentials is a 4xx with an error body', async (path) => {
-    const answer = await raw([`GET ${path} HTTP/1.1`, `authorization: ${credentials()}`])
+    const answer = await raw([`GET ${path} HTTP/1.1`, `authorization: ${stack.authorization}`])
     if (statusOf(answer) === 200) return expect(path).toMatch(/sessions\?/)
     expect([400, 403, 404, 414]).toContain(statusOf(answer))
     expect(ErrorView.parse(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).status).toBe(statusOf(answer))
   })
   it.each(['PROPFIND', 'TRACE', 'QUERY', 'PURGE'])('the method %s is answered 405', async (method) => {
     expect(statusOf(await raw([`${method} /service/api/sessions HTTP/1.1`]))).toBe(401)
-    const answer = await raw([`${method} /service/api/sessions HTTP/1.1`, `authorization: ${credentials()}`])
+    const answer = await raw([`${method} /service/api/sessions HTTP/1.1`, `authorization: ${stack.authorization}`])
     expect(statusOf(answer)).toBe(405)
     expect(answer).toMatch(/^allow: .*GET/im)
   })
@@ -341,6 +341,6 @@ it('no error answer contains paths, SQL, stacks, hosts or secrets', () => {
       /node_modules|\.[jt]s\b|\bat \w+.* \(|SELECT|INSERT|relation "|syntax error|postgres|ECONN|127\.0\.0\.1:/,
     )
     expect(answer).not.toContain(stack.secret)
-    expect(answer).not.toContain(credentials())
+    expect(answer).not.toContain(stack.authorization)
   }
 })

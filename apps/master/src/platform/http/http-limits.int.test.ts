@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { ErrorView } from '@session-service/contract'
 import { HttpErrorFilter } from '@session-service/server-kit'
-import { until } from '@session-service/testing'
+import { basicAuth, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { BasicCredentials } from '../authentication/basic-credentials.js'
@@ -13,7 +13,7 @@ import { RateLimiter } from '../authentication/rate-limiter.js'
 import { BasicAuthGuard } from '../authentication/basic-auth-guard.js'
 import { createHttpAdapter } from './http-adapter.js'
 
-const AUTHORIZATION = `Basic ${Buffer.from('SERVICEAPP:secret').toString('base64')}`
+const AUTHORIZATION = basicAuth('secret')
 const SLOW = 40
 
 const SHORT_LIMITS = { headersMs: 300, requestMs: 600, keepAliveMs: 500, checkMs: 50 }
@@ -171,7 +171,7 @@ describe('bodies that are rejected', () => {
 })
 
 describe('failed attempts', () => {
-  const wrong = `Basic ${Buffer.from('SERVICEAPP:guess').toString('base64')}`
+  const wrong = basicAuth('guess')
   const from = async (source: string, authorization?: string) => {
     const answer = await echo({ 'x-forwarded-for': source, ...(authorization && { authorization }) })
     return { status: answer.status, retryAfter: answer.headers.get('retry-after'), body: await answer.json() }

@@ -18,7 +18,7 @@ let testbed: RecordingTestbed
 beforeAll(async () => {
   testbed = await RecordingTestbed.open()
   await testbed.stack.addMaster({ SERVICE_EDITION: 'ce' })
-  freeEdition = new ServiceApi(testbed.stack.masterUrls[1] ?? '', testbed.stack.secret)
+  freeEdition = testbed.stack.apiOf(1)
 })
 afterAll(() => testbed.close())
 afterEach(() => testbed.reset())

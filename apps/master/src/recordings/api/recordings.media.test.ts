@@ -33,7 +33,7 @@ beforeAll(async () => {
   sink = await EventSink.open()
   stack = await startStack({ nodes: 1, masterEnv: { ...webhookEnv(sink), SERVICE_RECORDING: 'true' } })
   await stack.addMaster({ SERVICE_RECORDING_COMPOSITION: 'deferred' })
-  deferred = new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)
+  deferred = stack.apiOf(1)
 })
 afterAll(async () => {
   await stack.stop()
@@ -81,7 +81,7 @@ describe('a recording on a real media node', () => {
     expect([status, url]).toEqual(['ready', `${stack.masterUrl}/service/recordings/${id}/${id}.${extension}`])
     expect(Number(duration)).toBeGreaterThan(1)
     expect(Number(size)).toBeGreaterThan(0)
-    const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+    const authorization = stack.authorization
     const file = await fetch(String(url), { headers: { authorization } })
     const content = Buffer.from(await file.arrayBuffer())
     expect([file.status, content.length > 1_000]).toEqual([200, true])

@@ -72,7 +72,7 @@ async function finished(id: string): Promise<string> {
   await until('the recording is finished', async () => (await recording(id)).status !== 'stopped', PATIENCE_MS)
   const { status, url } = await recording(id)
   expect(status).toBe('ready')
-  const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+  const authorization = stack.authorization
   const path = joinPath(folder, 'fetched.mp4')
   writeFileSync(path, Buffer.from(await (await fetch(String(url), { headers: { authorization } })).arrayBuffer()))
   return path

@@ -227,8 +227,7 @@ describe('the start of a recording', () => {
 })
 
 describe('the files of layouts', () => {
-  const basic = (): string => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
-  const ask = (path: string, headers: Record<string, string> = { authorization: basic() }) =>
+  const ask = (path: string, headers: Record<string, string> = { authorization: stack.authorization }) =>
     fetch(`${stack.masterUrl}/service/layouts/${path}`, { headers })
 
   it.each([
@@ -266,7 +265,7 @@ describe('the files of layouts', () => {
     'grid/key.pem',
     'grid/page.html.bak',
   ])('GET /service/layouts/%s is refused with and without credentials', async (path) => {
-    for (const header of [`authorization: ${basic()}`, 'accept: */*']) {
+    for (const header of [`authorization: ${stack.authorization}`, 'accept: */*']) {
       const { status } = await rawRequest(stack.masterUrl, `GET /service/layouts/${path}`, [header])
       expect([400, 401, 404, 405]).toContain(status)
     }

@@ -10,7 +10,7 @@ let freeEdition: ServiceApi
 beforeAll(async () => {
   testbed = await RecordingTestbed.open({ SERVICE_RECORDING_COMPOSITION: 'deferred' })
   await testbed.stack.addMaster({ SERVICE_EDITION: 'ce' })
-  freeEdition = new ServiceApi(testbed.stack.masterUrls[1] ?? '', testbed.stack.secret)
+  freeEdition = testbed.stack.apiOf(1)
 })
 afterAll(() => testbed.close())
 afterEach(async () => {

@@ -50,7 +50,7 @@ const get = async (id: string) =>
   (await until('a master answers', () => anyMaster('GET', `/recordings/${id}`), PATIENCE_MS)) as Record<string, unknown>
 /** The answer of the first running master that gives one. */
 async function anyMaster(method: string, path: string): Promise<unknown> {
-  const authorization = `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
+  const authorization = stack.authorization
   for (const { env } of stack.masters.filter(({ running }) => running)) {
     const url = `http://${env.SERVICE_HOST}:${env.SERVICE_PORT}/service/api${path}`
     const answer = await fetch(url, { method, headers: { authorization } }).catch(() => undefined)

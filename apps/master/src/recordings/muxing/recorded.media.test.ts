@@ -34,7 +34,7 @@ it('a finished recording can be fetched from any master until it is deleted', as
   }
   const { url, size, duration } = await until('the recording is ready', ready, READY_MS)
   const address = String(url).replace(stack.masterUrl, stack.masterUrls[1] ?? '')
-  const headers = { authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}` }
+  const headers = { authorization: stack.authorization }
   const fetched = Buffer.from(await (await fetch(address, { headers })).arrayBuffer())
   expect(fetched.length).toBe(size)
   const path = join(folder, 'fetched.mp4')

@@ -41,13 +41,11 @@ afterAll(async () => {
 
 type Headers = Record<string, string>
 
-const basic = (): string => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
-
 /** From the second master: every master serves every file. */
 const fetchFile = (path: string, headers: Headers = {}, method = 'GET'): Promise<Response> =>
   fetch(`${stack.masterUrls[1]}/service/recordings/${path}`, {
     method,
-    headers: { authorization: basic(), ...headers },
+    headers: { authorization: stack.authorization, ...headers },
   })
 
 const bodyOf = async (answer: Response): Promise<Buffer> => Buffer.from(await answer.arrayBuffer())
@@ -134,7 +132,7 @@ describe('a finished recording', () => {
   it('has the same CORS headers as the API', async () => {
     const answer = await fetchFile('room~1/take.zip', { origin: 'https://app.example' })
     const api = await fetch(`${stack.masterUrl}/service/api/sessions`, {
-      headers: { authorization: basic(), origin: 'https://app.example' },
+      headers: { authorization: stack.authorization, origin: 'https://app.example' },
     })
     const allowed = api.headers.get('access-control-allow-origin')
     expect(answer.headers.get('access-control-allow-origin')).toBe(allowed)
@@ -173,7 +171,7 @@ describe('any other path', () => {
     ['is too long', `room~1/${'x'.repeat(250)}.mp4`],
   ])('that %s is answered 404', async (_, path) => {
     const { status } = await rawRequest(stack.masterUrl, `GET /service/recordings/${path}`, [
-      `authorization: ${basic()}`,
+      `authorization: ${stack.authorization}`,
     ])
     expect(status).toBe(404)
   })

@@ -26,8 +26,6 @@ afterAll(async () => {
 
 type Headers = Record<string, string>
 
-const basic = (): string => `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`
-
 describe('an uploaded file', () => {
   const ref = { recordingId: 'up', part: 2 }
   const folder = (): string => join(root, '.parts', 'up', '2')
@@ -148,7 +146,7 @@ describe('an uploaded file', () => {
     ['with a body longer than its Content-Range', 'up/2/f.mp4', { 'content-range': 'bytes 0-1/2' }, 400],
   ])('is refused %s', async (_, path, changed, status) => {
     const headers: Headers = { ...bearer(), 'content-range': 'bytes 0-3/4', ...changed }
-    if (headers.authorization === 'basic') headers.authorization = basic()
+    if (headers.authorization === 'basic') headers.authorization = stack.authorization
     const lines = Object.entries({ ...headers, 'content-length': '4' }).map(([name, value]) => `${name}: ${value}`)
     const answer = await rawRequest(stack.masterUrl, `PUT /service/internal/recordings/${path}`, lines, 'four')
     expect(answer.status).toBe(status)

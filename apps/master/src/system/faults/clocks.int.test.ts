@@ -19,7 +19,7 @@ beforeAll(async () => {
     masterEnv: webhookEnv(sink),
     wire: ({ kind, number }, facts) => Promise.resolve({ facts, env: kind === 'master' && number === 2 ? env : {} }),
   })
-  masters = stack.masterUrls.map((url) => new ServiceApi(url, stack.secret))
+  masters = stack.masters.map((_, nth) => stack.apiOf(nth))
 })
 afterAll(async () => {
   await stack.stop()

@@ -10,7 +10,7 @@ beforeAll(async () => {
   rig = await FaultRig.open({ masters: 1, nodes: 1 })
   // The first master is the leader.
   await rig.stack.addMaster()
-  other = new ServiceApi(rig.stack.masterUrls[1] ?? '', rig.stack.secret)
+  other = rig.stack.apiOf(1)
 })
 afterAll(() => rig?.close())
 

@@ -15,7 +15,7 @@ beforeAll(async () => {
   // No delivery may time out on a busy machine.
   const masterEnv = { ...webhookEnv(sink), SERVICE_WEBHOOK_PARALLEL: '8', SERVICE_WEBHOOK_TIMEOUT: '30000' }
   rig = await FaultRig.open({ masters: 2, nodes: 1, masterEnv })
-  masters = rig.stack.masterUrls.map((url) => new ServiceApi(url, rig.stack.secret))
+  masters = rig.stack.masters.map((_, nth) => rig.stack.apiOf(nth))
 })
 afterAll(async () => {
   await rig.close()
@@ -39,7 +39,7 @@ function postWithoutAnswer(path: string, body: object): Promise<void> {
   const head = [
     `POST /service/api${path} HTTP/1.1`,
     `Host: ${hostname}:${port}`,
-    `Authorization: Basic ${Buffer.from(`SERVICEAPP:${rig.stack.secret}`).toString('base64')}`,
+    `Authorization: ${rig.stack.authorization}`,
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(text)}`,
   ]

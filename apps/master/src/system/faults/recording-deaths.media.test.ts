@@ -125,7 +125,7 @@ describe('kill -9 during recordings', () => {
       await master.exited
       // She can resume at another master within the window.
       await alice.resume(rig.stack.atMaster(1, alice.url))
-      const authorization = `Basic ${Buffer.from(`SERVICEAPP:${rig.stack.secret}`).toString('base64')}`
+      const authorization = rig.stack.authorization
       const call = (method: string, path: string) =>
         fetch(`${rig.stack.masterUrls[1]}/service/api/recordings/${path}`, { method, headers: { authorization } })
       expect((await call('POST', 'start')).status).toBe(400)

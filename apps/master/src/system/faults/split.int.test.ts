@@ -53,7 +53,7 @@ beforeAll(async () => {
       return Promise.resolve({ facts: isLesser ? { ...facts, ...atLesser } : facts, env: { ...env } })
     },
   })
-  masters = [stack.api, new ServiceApi(stack.masterUrls[1] ?? '', stack.secret)]
+  masters = [stack.api, stack.apiOf(1)]
   for (const _ of NODES) await stack.addNode()
 })
 afterAll(async () => {

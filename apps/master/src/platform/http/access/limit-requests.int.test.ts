@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net'
 import { ErrorView } from '@session-service/contract'
 import { HttpErrorFilter } from '@session-service/server-kit'
+import { basicAuth } from '@session-service/testing'
 import { afterAll, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { FastifyAdapter } from '@nestjs/platform-fastify'
 import { BasicCredentials } from '../../authentication/basic-credentials.js'
@@ -35,7 +36,7 @@ beforeEach(() => {
 
 const get = (path: string, secret = 'one'): Promise<Response> =>
   fetch(`http://127.0.0.1:${port}${path}`, {
-    headers: { authorization: `Basic ${Buffer.from(`SERVICEAPP:${secret}`).toString('base64')}` },
+    headers: { authorization: basicAuth(secret) },
   })
 const statuses = async (count: number, ...request: Parameters<typeof get>): Promise<number[]> => {
   const all: number[] = []

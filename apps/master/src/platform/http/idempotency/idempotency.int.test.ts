@@ -18,7 +18,7 @@ let stack: Stack
 let apis: ServiceApi[]
 beforeAll(async () => {
   stack = await startStack({ masters: 2 })
-  apis = stack.masterUrls.map((url) => new ServiceApi(url, stack.secret))
+  apis = stack.masters.map((_, nth) => stack.apiOf(nth))
 })
 afterAll(() => stack.stop())
 
@@ -149,7 +149,7 @@ describe('a POST with an Idempotency-Key', () => {
     const answer = await fetch(`${stack.masterUrl}/service/api/sessions`, {
       method: 'POST',
       headers: {
-        authorization: `Basic ${Buffer.from(`SERVICEAPP:${stack.secret}`).toString('base64')}`,
+        authorization: stack.authorization,
         'idempotency-key': bad,
       },
     })
