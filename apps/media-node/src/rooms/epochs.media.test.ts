@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { NO_MEDIA } from './room.js'
 import { MediaStack } from './fixtures/media-stack.js'
 import { publication } from './fixtures/samples.js'
 
@@ -10,16 +11,6 @@ let rooms = 0
 const newRoom = (): string => `room${rooms++}`
 const epochOf = (roomId: string): number | undefined => stack.service.rooms.find(roomId)?.epoch
 const connectionsOf = (roomId: string): string[] => [...(stack.service.rooms.find(roomId)?.peers.keys() ?? [])]
-const noCounts = {
-  connections: 0,
-  transports: 0,
-  streams: 0,
-  consumers: 0,
-  cameras: 0,
-  transcodings: 0,
-  videoFilters: 0,
-  audioFilters: 0,
-}
 
 describe('a room of epoch 5', () => {
   it.each([
@@ -36,7 +27,7 @@ describe('a room of epoch 5', () => {
     expect(connectionsOf(roomId)).toEqual(holds)
     const connections = holds.length
     expect(stack.service.counts).toEqual({
-      ...noCounts,
+      ...NO_MEDIA,
       connections,
       transports: 2 * connections,
       streams: Number(holds.includes('old')),
@@ -71,7 +62,7 @@ describe('concurrent joins of different epochs', () => {
     expect(connectionsOf(roomId)).toEqual([first === 2 ? 'first' : 'second'])
     expect(results.map(({ status }) => status)).toEqual(outcome)
     await stack.service.closeRoom({ roomId, epoch: 2 })
-    expect(stack.service.counts).toEqual(noCounts)
+    expect(stack.service.counts).toEqual(NO_MEDIA)
   })
 
   it('many of three epochs: all of the newest succeed, and nothing of the others is left', async () => {
@@ -91,7 +82,7 @@ describe('concurrent joins of different epochs', () => {
     await Promise.all([stack.join(roomId, 'new', { epoch: 2 }), stack.service.closeRoom({ roomId, epoch: 1 })])
     expect(epochOf(roomId)).toBe(2)
     await stack.service.closeRoom({ roomId, epoch: 2 })
-    expect(stack.service.counts).toEqual(noCounts)
+    expect(stack.service.counts).toEqual(NO_MEDIA)
   })
 })
 

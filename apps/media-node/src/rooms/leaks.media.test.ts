@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { NO_MEDIA } from './room.js'
 import { MediaStack } from './fixtures/media-stack.js'
 import { dtls, publication } from './fixtures/samples.js'
 
@@ -32,16 +33,7 @@ it('200 sessions leave no object in the workers and no count', async () => {
     await Promise.all(Array.from({ length: 10 }, (_, index) => cycle(`room${round}-${index}`)))
   }
   expect(await stack.handlers()).toEqual(before)
-  expect(stack.service.counts).toEqual({
-    connections: 0,
-    transports: 0,
-    streams: 0,
-    consumers: 0,
-    cameras: 0,
-    transcodings: 0,
-    videoFilters: 0,
-    audioFilters: 0,
-  })
+  expect(stack.service.counts).toEqual(NO_MEDIA)
   expect(stack.service.rooms.size).toBe(0)
   expect([...stack.pool.workers].map(({ rooms, consumers }) => ({ rooms, consumers }))).toEqual([
     { rooms: 0, consumers: 0 },

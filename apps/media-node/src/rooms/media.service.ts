@@ -10,7 +10,7 @@ import type { z } from 'zod'
 import { Peer } from './peer.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
 import { describePage } from './described-transports.js'
-import type { MediaCounts, Room, RoomContext } from './room.js'
+import { NO_MEDIA, type MediaCounts, type Room, type RoomContext } from './room.js'
 import { Rooms } from './rooms.js'
 import type { StreamFilters } from './stream-filters.js'
 import type { QualityControl, Transcoder } from './transcoder.js'
@@ -58,16 +58,7 @@ interface MediaEnvironment {
  * different connections concurrently.
  */
 export class MediaService implements Commands {
-  readonly counts: MediaCounts = {
-    connections: 0,
-    transports: 0,
-    streams: 0,
-    consumers: 0,
-    cameras: 0,
-    transcodings: 0,
-    videoFilters: 0,
-    audioFilters: 0,
-  }
+  readonly counts: MediaCounts = { ...NO_MEDIA }
   readonly rooms: Rooms
   /** Provided by the module that filters. */
   filters: StreamFilters | undefined

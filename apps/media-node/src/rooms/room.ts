@@ -46,6 +46,16 @@ export interface MediaCounts {
   videoFilters: number
   audioFilters: number
 }
+export const NO_MEDIA: Readonly<MediaCounts> = {
+  connections: 0,
+  transports: 0,
+  streams: 0,
+  consumers: 0,
+  cameras: 0,
+  transcodings: 0,
+  videoFilters: 0,
+  audioFilters: 0,
+}
 
 export interface RoomContext {
   counts: MediaCounts

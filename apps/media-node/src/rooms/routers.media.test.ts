@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { PublishedTrack } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
+import { NO_MEDIA, type Room } from './room.js'
 import { MediaStack } from './fixtures/media-stack.js'
 import { audioTrack, publication, simulcastTrack, UNLIMITED } from './fixtures/samples.js'
 import type { Peer } from './peer.js'
-import type { Room } from './room.js'
 
 /** The capacity of a router is two peers. */
 const BUDGET = 8
@@ -223,16 +223,7 @@ it('50 sessions over two workers leave nothing behind', async () => {
   const before = await stack.handlers()
   for (let round = 0; round < 50; round++) await cycle()
   expect(await stack.handlers()).toEqual(before)
-  expect(stack.service.counts).toEqual({
-    connections: 0,
-    transports: 0,
-    streams: 0,
-    consumers: 0,
-    cameras: 0,
-    transcodings: 0,
-    videoFilters: 0,
-    audioFilters: 0,
-  })
+  expect(stack.service.counts).toEqual(NO_MEDIA)
   expect([...stack.pool.workers].map(({ rooms, consumers }) => [rooms, consumers])).toEqual([
     [0, 0],
     [0, 0],
@@ -245,16 +236,7 @@ it.each([0, 1])('the death of the worker of router %i loses the whole room, repo
   process.kill(room().routers[victim]!.worker.worker.pid, 'SIGKILL')
   await until('the loss is reported', () => stack.lost.length > 0)
   expect(stack.lost).toEqual([[roomId]])
-  expect(stack.service.counts).toEqual({
-    connections: 0,
-    transports: 0,
-    streams: 0,
-    consumers: 0,
-    cameras: 0,
-    transcodings: 0,
-    videoFilters: 0,
-    audioFilters: 0,
-  })
+  expect(stack.service.counts).toEqual(NO_MEDIA)
   const [survivor] = stack.pool.workers
   expect([survivor!.rooms, survivor!.consumers]).toEqual([0, 0])
   await until('the survivor has closed its part', async () => (await survivor!.worker.dump()).routerIds.length === 0)

@@ -2,6 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { Logger } from '@nestjs/common'
 import { freePorts, until } from '@session-service/local-stack'
+import { NO_MEDIA } from './room.js'
 import { MediaStack } from './fixtures/media-stack.js'
 import { publication } from './fixtures/samples.js'
 import { WorkerPool } from '../workers/worker-pool.js'
@@ -74,16 +75,7 @@ describe('a worker', () => {
     const publishing = stack.service.publish(publication('room', 'con', 'str'))
     process.kill(pid, 'SIGKILL')
     await expect(publishing).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-    expect(stack.service.counts).toEqual({
-      connections: 0,
-      transports: 0,
-      streams: 0,
-      consumers: 0,
-      cameras: 0,
-      transcodings: 0,
-      videoFilters: 0,
-      audioFilters: 0,
-    })
+    expect(stack.service.counts).toEqual(NO_MEDIA)
   })
 
   it('that has died leaves no capacity until it is restarted', async () => {
