@@ -37,7 +37,7 @@ async function insert(id: string): Promise<void> {
 async function insertStopped(id: string): Promise<void> {
   await insert(id)
   await cameras.activate('ses', id, TRACKS)
-  await cameras.release(id, false)
+  await cameras.release(id, { hasFailed: false })
 }
 const idsOf = (claimed: { connectionId: string }[]): string[] => claimed.map(({ connectionId }) => connectionId)
 const passRetry = (seconds: number): Promise<unknown> =>
@@ -75,7 +75,7 @@ describe('a stopped camera', () => {
   it('is claimed again after a pause when its start failed, and when the master of its claim died', async () => {
     await insertStopped('con')
     await cameras.claimStopped()
-    await cameras.release('con', true)
+    await cameras.release('con', { hasFailed: true })
     expect(await cameras.claimStopped()).toEqual([])
     await passRetry(2)
     expect(idsOf(await cameras.claimStopped())).toEqual(['con'])
@@ -139,8 +139,8 @@ describe('the state of a camera', () => {
     await insertStopped('con')
     await database.query(`UPDATE session SET media_epoch = 1`)
     await report(1, 5)
-    expect(await cameras.setRestarting('con', 'lost', true)).toBe(true)
-    expect(await cameras.setRestarting('con', 'lost', false)).toBe(false)
+    expect(await cameras.setRestarting('con', 'lost', { isNewAttempt: true })).toBe(true)
+    expect(await cameras.setRestarting('con', 'lost', { isNewAttempt: false })).toBe(false)
     expect(await report(1, 6)).toBeUndefined()
     expect(await stateOf('con')).toEqual({ status: 'reconnecting', error: 'lost', epoch: 2, revision: -1 })
     expect(await report(2, 0)).toBeDefined()
@@ -148,10 +148,10 @@ describe('the state of a camera', () => {
 
   it('keeps the error of the last attempt when another one begins', async () => {
     await insertStopped('con')
-    await cameras.setRestarting('con', 'lost', true)
-    expect(await cameras.setRestarting('con', 'no media node', false)).toBe(true)
-    expect(await cameras.setRestarting('con', 'lost', true)).toBe(false)
-    expect(await cameras.setRestarting('con', 'no media node', false)).toBe(false)
+    await cameras.setRestarting('con', 'lost', { isNewAttempt: true })
+    expect(await cameras.setRestarting('con', 'no media node', { isNewAttempt: false })).toBe(true)
+    expect(await cameras.setRestarting('con', 'lost', { isNewAttempt: true })).toBe(false)
+    expect(await cameras.setRestarting('con', 'no media node', { isNewAttempt: false })).toBe(false)
     expect(await stateOf('con')).toMatchObject({ status: 'reconnecting', error: 'no media node' })
   })
 })

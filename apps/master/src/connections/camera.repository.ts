@@ -158,7 +158,7 @@ export class CameraRepository {
   }
 
   /** Ends the claim of a camera; after a failure the next one is possible after a pause. */
-  async release(id: string, hasFailed: boolean): Promise<void> {
+  async release(id: string, { hasFailed }: { hasFailed: boolean }): Promise<void> {
     await execute(
       this.dataSource.manager,
       `UPDATE connection SET camera_retry_at = CASE WHEN $2 THEN clock_timestamp() + ${RETRY_S} * interval '1 second' END
@@ -183,7 +183,7 @@ export class CameraRepository {
    * Stores that a camera is being restarted. Reports of the media that it had before are older. False when this is stored
    * already, with this error or, at the start of another attempt, with any.
    */
-  async setRestarting(id: string, error: string, isNewAttempt: boolean): Promise<boolean> {
+  async setRestarting(id: string, error: string, { isNewAttempt }: { isNewAttempt: boolean }): Promise<boolean> {
     const changed = await execute(
       this.dataSource.manager,
       `UPDATE connection c SET camera_state = jsonb_build_object('status', 'reconnecting', 'error', $2::text,

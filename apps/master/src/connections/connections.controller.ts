@@ -24,7 +24,7 @@ export class ConnectionsController {
     @QueryParams(ROUTES.listConnections.query) { pendingConnections }: PendingQuery,
     @RequestViewer() viewer: Viewer,
   ): Promise<StreamableFile> {
-    return this.connections.list(sessionId, isTrue(pendingConnections, true), viewer)
+    return this.connections.list(sessionId, isTrue(pendingConnections, { byDefault: true }), viewer)
   }
 
   @Get(':connectionId')

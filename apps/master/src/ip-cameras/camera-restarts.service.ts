@@ -78,13 +78,13 @@ export class CameraRestarts implements OnModuleDestroy {
   async #restartOne(connection: CameraConnection): Promise<void> {
     const { connectionId, sessionId, recordingMode } = connection
     try {
-      await this.#setRestarting(connection, 'the media of the session was lost', true)
+      await this.#setRestarting(connection, 'the media of the session was lost', { isNewAttempt: true })
       const started = await this.starter.start(connection)
       await this.starter.publish(connection, started).catch(async (error: unknown) => {
         await this.starter.stop(started.place, connection)
         throw error
       })
-      await this.cameras.release(connectionId, false)
+      await this.cameras.release(connectionId, { hasFailed: false })
       if (recordingMode === 'ALWAYS') void this.recordings.startAutomatically(sessionId)
     } catch (error) {
       const reason = withoutSecretsOf(connection.camera.rtspUri, messageOf(error))
@@ -96,8 +96,8 @@ export class CameraRestarts implements OnModuleDestroy {
 
   async #failed(connection: CameraConnection, reason: string): Promise<void> {
     const { connectionId } = connection
-    await this.cameras.release(connectionId, true)
-    const hasChanged = await this.#setRestarting(connection, reason, false)
+    await this.cameras.release(connectionId, { hasFailed: true })
+    const hasChanged = await this.#setRestarting(connection, reason, { isNewAttempt: false })
     if (hasChanged) this.#logger.warn({ connectionId }, `restarting a camera failed, will retry: ${reason}`)
   }
 
@@ -105,9 +105,9 @@ export class CameraRestarts implements OnModuleDestroy {
   async #setRestarting(
     { roomId, connectionId }: CameraConnection,
     error: string,
-    isNewAttempt: boolean,
+    attempt: { isNewAttempt: boolean },
   ): Promise<boolean> {
-    const hasChanged = await this.cameras.setRestarting(connectionId, error, isNewAttempt)
+    const hasChanged = await this.cameras.setRestarting(connectionId, error, attempt)
     if (!hasChanged) return false
     const params = { connectionId, status: 'reconnecting', error } as const
     this.broadcast.notify(roomId, { method: 'cameraStatusChanged', params })

@@ -118,11 +118,11 @@ export class IpCamerasService {
     const { connectionId } = connection
     try {
       await this.starter.publish(connection, started)
-      await this.cameras.release(connectionId, false)
+      await this.cameras.release(connectionId, { hasFailed: false })
     } catch (error) {
       this.#logger.warn({ err: error, connectionId }, 'publishing the stream of a camera failed, will retry')
       await this.starter.stop(started.place, connection)
-      await this.cameras.release(connectionId, true).catch(() => undefined)
+      await this.cameras.release(connectionId, { hasFailed: true }).catch(() => undefined)
     }
   }
 

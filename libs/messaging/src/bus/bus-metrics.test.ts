@@ -34,10 +34,10 @@ describe('a request on the bus', () => {
 })
 
 it('the connection to the bus is counted', async () => {
-  countConnection(true, false)
+  countConnection({ isConnected: true, isReconnect: false })
   expect(await series('bus_connected')).toEqual(['session_service_bus_connected 1'])
-  countConnection(false, false)
+  countConnection({ isConnected: false, isReconnect: false })
   expect([await series('bus_connected'), await series('bus_reconnects')]).toEqual([[], []])
-  countConnection(true, true)
+  countConnection({ isConnected: true, isReconnect: true })
   expect(await series('bus_reconnects')).toEqual(['session_service_bus_reconnects_total 1'])
 })

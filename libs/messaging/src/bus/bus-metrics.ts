@@ -14,7 +14,7 @@ const requests = metrics.histogram('bus_request_seconds', {
   buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
 })
 
-export function countConnection(isConnected: boolean, isReconnect: boolean): void {
+export function countConnection({ isConnected, isReconnect }: { isConnected: boolean; isReconnect: boolean }): void {
   connected.set({}, Number(isConnected))
   if (isReconnect) reconnects.inc({})
 }

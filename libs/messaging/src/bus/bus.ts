@@ -64,7 +64,7 @@ export class Bus {
       () => void connection.reconnect().catch(() => undefined),
       pingIntervalMs,
     )
-    countConnection(true, false)
+    countConnection({ isConnected: true, isReconnect: false })
     void this.#followStatus()
   }
 
@@ -273,7 +273,7 @@ export class Bus {
   #setConnected(connected: boolean, reason = ''): void {
     if (connected === this.#connected) return
     this.#connected = connected
-    countConnection(connected, connected)
+    countConnection({ isConnected: connected, isReconnect: connected })
     if (!connected) this.#inbox.rejectAll(() => unavailable(reason))
     for (const listener of this.#statusListeners) {
       try {

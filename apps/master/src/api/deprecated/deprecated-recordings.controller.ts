@@ -28,7 +28,7 @@ export class DeprecatedRecordingsController {
   @HttpCode(200)
   async stop(@PathParam('recordingId') id: string): Promise<LegacyRecording> {
     if (!this.recordings.isEnabled) throw noSuchRecording(id)
-    return this.#view(await this.recordings.stop(id, true))
+    return this.#view(await this.recordings.stop(id, { waitsForFile: true }))
   }
 
   @Get()

@@ -28,9 +28,9 @@ import { RemoveMediaNode } from './remove-media-node.service.js'
 const POLL_EVERY_MS = 200
 
 const nodeQuery = (query: NodeDetailsQuery): NodeQuery => ({
-  sessions: isTrue(query.sessions, false),
-  recordings: isTrue(query.recordings, false),
-  extraInfo: isTrue(query['extra-info'], false),
+  sessions: isTrue(query.sessions),
+  recordings: isTrue(query.recordings),
+  extraInfo: isTrue(query['extra-info']),
 })
 
 @Controller(`${API_PREFIX}/media-nodes`)
@@ -64,7 +64,7 @@ export class MediaNodesController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MediaNodeView> {
     const node = await this.addition.add(body)
-    if (!isTrue(wait, false)) return node
+    if (!isTrue(wait)) return node
     const isLaunching = ({ status }: MediaNodeView): boolean => status === 'launching'
     const last = await this.#waitWhile(node.id, isLaunching, reply)
     if (last?.status === 'running') return last
@@ -97,7 +97,7 @@ export class MediaNodesController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MediaNodeView | undefined> {
     const { node, removal } = await this.removal.remove(id, strategy ?? 'if-no-sessions')
-    if (!isTrue(wait, false)) {
+    if (!isTrue(wait)) {
       void reply.code(removal === 'waiting' ? 202 : 200)
       return node
     }

@@ -9,8 +9,8 @@ import { RequestViewer, type Viewer } from '../../platform/http/access/viewer.js
 import { SessionsService } from '../../sessions/sessions.service.js'
 
 const detailsOf = ({ pendingConnections, webRtcStats }: SessionsQuery): SessionDetails => ({
-  withPending: isTrue(pendingConnections, false),
-  withEndpoints: isTrue(webRtcStats, false),
+  withPending: isTrue(pendingConnections),
+  withEndpoints: isTrue(webRtcStats),
 })
 
 @Controller(`${API_PREFIX}/sessions`)

@@ -94,7 +94,7 @@ export class RecordingsService {
   }
 
   /** `waitsForFile`: resolves when the file is finished, or after FILE_TIMEOUT_MS. */
-  async stop(id: string, waitsForFile = !isPaid(this.config)): Promise<RecordingView> {
+  async stop(id: string, { waitsForFile = !isPaid(this.config) } = {}): Promise<RecordingView> {
     const row = await this.#require(id)
     this.broadcast.requireBus()
     requireStarted(row)

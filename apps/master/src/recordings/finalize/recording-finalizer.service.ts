@@ -129,7 +129,7 @@ export class RecordingFinalizer implements OnModuleDestroy {
     const madeOf = parts.filter(({ files }) => files.length > 0).map(({ part }) => part)
     if (!(await this.transitions.markReady(row.id, file, madeOf))) {
       // Another part has come: try again. If the recording is deleted or claimed by another master, this has no effect.
-      return this.claims.retryLater(row.id, 0, false)
+      return this.claims.retryLater(row.id, { seconds: 0, isCounted: false })
     }
     this.#finished.inc({ result: 'ready' })
     // A lost media node may still deliver its part: the file is then made again, of all parts.
@@ -145,7 +145,7 @@ export class RecordingFinalizer implements OnModuleDestroy {
     const isTransient = isUnavailable || aborted || this.isStopping
     if (isTransient || (code !== 'NOT_FOUND' && attempts + 1 < MAX_ATTEMPTS)) {
       this.#logger.warn({ err: error, recordingId: id }, 'finalizing the recording failed, will retry')
-      await this.claims.retryLater(id, this.isStopping ? 0 : RETRY_S, !isTransient)
+      await this.claims.retryLater(id, { seconds: this.isStopping ? 0 : RETRY_S, isCounted: !isTransient })
       return isUnavailable && !aborted ? 'unavailable' : 'other'
     }
     this.#logger.warn({ err: error, recordingId: id }, 'finalizing the recording failed')

@@ -111,7 +111,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     // The folder of a deleted recording is gone, and the description with it.
     const isReadable = report.description !== undefined && (await this.parts.exists(report.part))
     const ended = isReadable ? await this.store.readDescription(report) : report
-    const row = await this.transitions.endPart(ended, false)
+    const row = await this.transitions.endPart(ended, { isOnlyOpen: false })
     if (row) void this.#reconcile(row.id)
   }
 

@@ -43,7 +43,7 @@ export class RecordingClaims {
   }
 
   /** Gives the claim up and delays the next attempt by `seconds`. `isCounted`: it counts as a failed attempt. */
-  async retryLater(id: string, seconds: number, isCounted: boolean): Promise<void> {
+  async retryLater(id: string, { seconds, isCounted }: { seconds: number; isCounted: boolean }): Promise<void> {
     await execute(
       this.dataSource,
       `UPDATE recording SET claimed_by = NULL, claimed_until = clock_timestamp() + $3 * interval '1 second',

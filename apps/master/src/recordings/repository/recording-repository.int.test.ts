@@ -68,7 +68,10 @@ beforeEach(async () => {
 })
 const file = { name: 'a.mp4', size: 1, hasAudio: true, hasVideo: true, startedAt: 1, endedAt: 2 }
 const end = (files = [file], failure?: string) =>
-  one.transitions.endPart({ recordingId: 'take', part, files, ...(failure !== undefined && { failure }) }, false)
+  one.transitions.endPart(
+    { recordingId: 'take', part, files, ...(failure !== undefined && { failure }) },
+    { isOnlyOpen: false },
+  )
 
 describe('the file of a recording', () => {
   beforeEach(async () => {
@@ -89,7 +92,7 @@ describe('the file of a recording', () => {
     expect(await one.claims.renew('take')).toBe(false)
     expect(await one.transitions.markFailed('take', 'its folder is gone')).toBeUndefined()
     expect(await one.transitions.markReady('take', FILE, [part])).toBeUndefined()
-    await one.claims.retryLater('take', 0, true)
+    await one.claims.retryLater('take', { seconds: 0, isCounted: true })
     expect(await events()).toEqual([])
     expect(await other.transitions.markReady('take', FILE, [part])).toMatchObject({ status: 'ready' })
   })

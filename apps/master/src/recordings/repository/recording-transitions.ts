@@ -89,7 +89,7 @@ export class RecordingTransitions {
    * Stores the report of the end of a part; undefined when there is no such part, or it had ended. `isOnlyOpen` false:
    * files also replace an earlier end without files.
    */
-  endPart(ended: RecordingEnded, isOnlyOpen = true): Promise<RecordingRow | undefined> {
+  endPart(ended: RecordingEnded, { isOnlyOpen = true } = {}): Promise<RecordingRow | undefined> {
     const { recordingId: id, part, files } = ended
     return this.#change(id, async ({ manager, row }) => {
       const count = await execute(

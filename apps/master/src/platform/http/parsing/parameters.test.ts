@@ -38,7 +38,7 @@ describe('parseQuery', () => {
       false,
     ],
   ])('reads a flag: %s', (_, query, expected) => {
-    expect(isTrue(parseQuery(PENDING, query).pendingConnections, true)).toBe(expected)
+    expect(isTrue(parseQuery(PENDING, query).pendingConnections, { byDefault: true })).toBe(expected)
   })
 
   it('rejects by name a parameter that is given more than once', () => {

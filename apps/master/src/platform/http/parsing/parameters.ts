@@ -59,5 +59,5 @@ export const QueryParams = (schema: z.ZodObject): ParameterDecorator =>
   Query({ transform: (value: unknown) => parseQuery(schema, value) })
 
 /** The value of a flag of a query. */
-export const isTrue = (flag: 'true' | 'false' | undefined, byDefault: boolean): boolean =>
+export const isTrue = (flag: 'true' | 'false' | undefined, { byDefault = false } = {}): boolean =>
   flag === undefined ? byDefault : flag === 'true'
