@@ -7,11 +7,9 @@ import {
   type AppProcess,
   type ClusterUsers,
   freePorts,
-  natsUrlOf,
   newClusterUsers,
   startMaster,
   startMediaNode,
-  startNats,
   startPlayground,
 } from '@session-service/local-stack'
 import type { RestAnswer } from '@session-service/rest-client'
@@ -20,6 +18,7 @@ import { SignallingClient } from '@session-service/synthetic-participant'
 import { Journal } from './journal.js'
 import { createTestDatabase, type TestDatabase } from './test-database.js'
 import { masterEnv, nodeEnv, playgroundEnv, recordingsFolder, type Env, type StackFacts } from './stack-env.js'
+import { OwnNats, type StackNats } from './stack-nats.js'
 import { stopAll } from './stop-all.js'
 
 export interface StackOptions {
@@ -50,19 +49,6 @@ export interface Actor {
   kind: 'master' | 'node'
   /** Counts from 1. */
   number: number
-}
-
-/** The NATS server of the stack; `restart` starts it again on the same port. */
-export interface StackNats {
-  /** The URL with the credentials of masters. */
-  url: string
-  /** The URL with the credentials of media nodes. */
-  nodeUrl: string
-  /** The URLs with the credentials of a cluster. */
-  urlsOf(cluster: string): { natsUrl: string; nodeNatsUrl: string }
-  readonly pid: number
-  kill(signal?: NodeJS.Signals): void
-  restart(): Promise<void>
 }
 
 /** The whole service on loopback addresses: real masters, media nodes, NATS and Postgres on free ports. */
@@ -125,24 +111,21 @@ class StackBuilder {
   #playground: AppProcess | undefined
   #database: TestDatabase | undefined
   readonly #cluster: string
-  readonly #busUsers: readonly ClusterUsers[]
-  #nats: Awaited<ReturnType<typeof startNats>> | undefined
+  #nats: OwnNats | undefined
   #masterCount = 0
   #nodeCount = 0
   readonly #options: StackOptions
 
   constructor(options: StackOptions) {
     this.#options = options
-
     this.#cluster = options.env?.SERVICE_BUS_CLUSTER ?? DEFAULT_BUS_CLUSTER
-    this.#busUsers = options.busUsers ?? [newClusterUsers(this.#cluster)]
   }
 
   async build(): Promise<Stack> {
     const { nodes = 1, masters = 1, ownPostgres = false, root } = this.#options
     const [database, nats] = await Promise.all([
       createTestDatabase({ ownServer: ownPostgres }),
-      this.#options.nats ?? this.#startNats().then(({ url }) => this.#natsHandle(url)),
+      this.#options.nats ?? this.#startNats(),
     ])
     this.#database = database
     const facts: StackFacts = {
@@ -207,42 +190,10 @@ class StackBuilder {
     }
   }
 
-  async #startNats(port?: number): Promise<{ url: string; port: number; pid: number }> {
-    const onLine = this.#journal.writer('nats')
-    const { natsConfig } = this.#options
-    this.#nats = await startNats({
-      onLine,
-      users: this.#busUsers,
-      ...(port !== undefined && { port }),
-      ...(natsConfig && { config: natsConfig }),
-    })
+  async #startNats(): Promise<StackNats> {
+    const { natsConfig: config, busUsers: users = [newClusterUsers(this.#cluster)] } = this.#options
+    this.#nats = await OwnNats.start({ cluster: this.#cluster, users, config, journal: this.#journal })
     return this.#nats
-  }
-
-  #natsHandle(serverUrl: string): StackNats {
-    const current = () => {
-      if (!this.#nats) throw new Error('NATS has not been started')
-      return this.#nats
-    }
-    const urlsOf = (cluster: string): { natsUrl: string; nodeNatsUrl: string } => {
-      const users = this.#busUsers.find((each) => each.cluster === cluster)
-      if (!users) throw new Error(`the bus server has no users for the cluster ${cluster}`)
-      return { natsUrl: natsUrlOf(serverUrl, users.master), nodeNatsUrl: natsUrlOf(serverUrl, users.node) }
-    }
-    const { natsUrl: url, nodeNatsUrl: nodeUrl } = urlsOf(this.#cluster)
-    return {
-      url,
-      nodeUrl,
-      urlsOf,
-      get pid() {
-        return current().pid
-      },
-      kill: (signal = 'SIGKILL') => void current().process.kill(signal),
-      restart: async () => {
-        await current().stop()
-        await this.#startNats(current().port)
-      },
-    }
   }
 
   async #addMaster(facts: StackFacts, env: Env = {}, root?: string): Promise<AppProcess> {
