@@ -29,6 +29,7 @@ export {
   type LocalPostgres,
   type PostgresOptions,
 } from './postgres/postgres.js'
+export { isProgram } from './processes/is-program.js'
 export {
   describeExit,
   isErrno,

@@ -1,9 +1,8 @@
 import { rmSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { budgetMs } from '@session-service/local-stack'
+import { budgetMs, isProgram } from '@session-service/local-stack'
 import type { BrowserContext } from 'playwright-core'
-import { isProgram } from './is-program.js'
 import { useSmallCapture } from './small-capture.js'
 
 const PROGRAM_NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome']

@@ -1,4 +1,4 @@
-import { accessSync, chownSync, constants, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Account } from '../account/account.js'
@@ -6,6 +6,7 @@ import { makeOwnedFolder } from '../account/owned-folder.js'
 import { executableFor } from '../account/executable.js'
 import { type ClusterUsers, natsAuthorization, withHashedPasswords } from './nats-users.js'
 import { freePorts } from '../ports.js'
+import { isProgram } from '../processes/is-program.js'
 import { ManagedProcess, type OutputLine } from '../processes/managed-process.js'
 import { printsLine } from '../processes/readiness.js'
 
@@ -82,13 +83,4 @@ export function findNatsServer(env: NodeJS.ProcessEnv): string {
   throw new Error(
     'nats-server is not installed: install it (apt-get install nats-server), or set NATS_SERVER_BIN or NATS_URL',
   )
-}
-
-function isProgram(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
-  } catch {
-    return false
-  }
 }

@@ -1,8 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
-import { freePorts, ManagedProcess } from '@session-service/local-stack'
-import { isProgram } from '../is-program.js'
+import { freePorts, isProgram, ManagedProcess } from '@session-service/local-stack'
 
 const FOLDERS = ['/usr/bin', '/usr/local/bin', '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin']
 

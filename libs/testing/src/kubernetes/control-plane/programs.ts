@@ -1,5 +1,5 @@
-import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { isProgram } from '@session-service/local-stack'
 
 /** The paths of the programs of a control plane. */
 export interface KubernetesPrograms {
@@ -29,13 +29,4 @@ export function requirePrograms(env: NodeJS.ProcessEnv = process.env): Kubernete
 }
 
 const findProgram = (name: string, folders: readonly string[]): string | undefined =>
-  folders.map((folder) => join(folder, name)).find(isExecutable)
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
-}
+  folders.map((folder) => join(folder, name)).find(isProgram)
