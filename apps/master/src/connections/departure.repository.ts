@@ -106,6 +106,7 @@ export class DepartureRepository {
       const departed = leaverEvents(leaversOf(participants, items), sessions, links, this.clock.now())
       const last = lastOfSessions(deleted)
       const ended = await this.emptySessions.end(manager, record, emptiedBy(last, sessions, items), departed)
+      await this.emptySessions.left(manager, leftOf(participants, sessions))
       await this.emptySessions.deserted(manager, desertedOf(deleted, sessions))
       const results: (RemovedConnection | 'gone')[] = items.map(() => 'gone')
       for (const row of deleted) {
@@ -160,6 +161,13 @@ function lastOfSessions(deleted: readonly DeletedRow[]): DeletedRow[] {
     ({ status, type, hasOthers }) => status === 'active' && type === 'WEBRTC' && !hasOthers,
   )
   return [...new Map(leavers.map((row) => [row.sessionId, row])).values()]
+}
+
+/** The sessions that participants have left, cameras apart, and others not. */
+function leftOf(participants: readonly DeletedRow[], sessions: ReadonlyMap<string, LockedSession>): LockedSession[] {
+  const left = participants.filter(({ type, hasOthers }) => type === 'WEBRTC' && hasOthers)
+  const ids = new Set(left.map(({ sessionId }) => sessionId))
+  return [...sessions.values()].filter(({ id }) => ids.has(id))
 }
 
 /** The uses of sessions that stay without participants. */

@@ -19,7 +19,8 @@ export interface EmptySession {
 
 type Ending = Omit<EmptySession, 'reason'> & { uniqueSessionId: string; reason: SessionEndReason }
 
-const KEEP = new KeyedStatement((is) => `UPDATE session SET was_emptied = true WHERE id ${is}`)
+const KEEP = new KeyedStatement((is) => `UPDATE session SET was_emptied = true, was_left = false WHERE id ${is}`)
+const MARK_LEFT = new KeyedStatement((is) => `UPDATE session SET was_left = true WHERE id ${is}`)
 const DELETE = new KeyedStatement((is) => `DELETE FROM session WHERE id ${is}`)
 
 /** Ends sessions that their last participants, cameras apart, have left, in the transaction of their departure. */
@@ -61,6 +62,15 @@ export class EmptySessions {
     return new Map(
       ending.map(({ session }) => [session.id, ended.get(session.uniqueSessionId)?.recordingIds ?? []] as const),
     )
+  }
+
+  /**
+   * Marks sessions that a participant has left, and others not: when the joins of all others fail, the last of them ends
+   * the session.
+   */
+  async left(manager: EntityManager, sessions: readonly LockedSession[]): Promise<void> {
+    const ids = sessions.filter(({ wasLeft }) => !wasLeft).map(({ id }) => id)
+    if (ids.length > 0) await MARK_LEFT.rows(manager, ids)
   }
 
   /** Notifies the hooks of sessions that their last cameras have left, and that stay. */

@@ -72,6 +72,60 @@ describe.each([true, false])('a failed join, with events: %s', (isOn) => {
     if (isOn) await testbed.expectEvents(id, 'started -', 'stopped lastParticipantLeft', 'ready lastParticipantLeft')
   })
 
+  it('ends a session without a recording when all others have left', async () => {
+    const { id, alice } = await testbed.createActiveSession()
+    const { id: bobId, token } = await testbed.stack.api.createConnection(id)
+    const bob = await testbed.stack.openSocket(token ?? '')
+    const failures: (() => void)[] = []
+    testbed.node.onCommand = (command) => {
+      if (command !== 'join') return undefined
+      const { promise, reject } = Promise.withResolvers<void>()
+      failures.push(() => reject(new ServiceError('CONFLICT', 'not now')))
+      return promise
+    }
+    const bobFails = expect(bob.join()).rejects.toMatchObject({ code: 'CONFLICT' })
+    await until('the node has received join', () => failures.length === 1)
+    const carol = await testbed.stack.openSocket((await testbed.stack.api.createConnection(id)).token ?? '')
+    const carolFails = expect(carol.join()).rejects.toMatchObject({ code: 'CONFLICT' })
+    await until('the node has received both joins', () => failures.length === 2)
+    await alice.request('leave', {})
+    failures.pop()?.()
+    await carolFails
+    expect((await testbed.stack.rest('GET', `/sessions/${id}`)).status).toBe(200)
+    failures.pop()?.()
+    await bobFails
+    expect((await testbed.stack.rest('GET', `/sessions/${id}`)).status).toBe(404)
+    await until('the node has received closeRoom', () => testbed.node.callsOf('closeRoom').length > 0)
+    if (isOn) {
+      await until(
+        'the end of the session is an event',
+        () => testbed.sink.ofSession(id).at(-1)?.event.event === 'sessionDestroyed',
+      )
+      expect(
+        testbed.sink
+          .ofSession(id)
+          .slice(-2)
+          .map(({ event }) => event),
+      ).toMatchObject([
+        { event: 'participantLeft', connectionId: bobId, reason: 'networkDisconnect' },
+        { event: 'sessionDestroyed', reason: 'lastParticipantLeft' },
+      ])
+    }
+    await Promise.all([bob.close(), carol.close()])
+  })
+
+  it('ends a session whose recording kept it and was stopped during the join', async () => {
+    const { id, alice } = await testbed.createActiveSession()
+    await testbed.start(id)
+    await alice.request('leave', {})
+    const failJoin = await startJoin(id)
+    expect((await testbed.stop(id)).status).toBe(200)
+    await testbed.becomes(id, 'ready')
+    expect((await testbed.stack.rest('GET', `/sessions/${id}`)).status).toBe(200)
+    await failJoin()
+    expect((await testbed.stack.rest('GET', `/sessions/${id}`)).status).toBe(404)
+  })
+
   it('is that of a participant that was removed before its socket could be notified', async () => {
     const { id, alice } = await testbed.createActiveSession()
     const { id: connectionId, token } = await testbed.stack.api.createConnection(id)

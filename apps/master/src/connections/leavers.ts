@@ -11,7 +11,7 @@ import { KeyedStatement } from '../platform/database/keyed-statement.js'
 import type { Queryable } from '../platform/database/sql.js'
 
 /** A session whose row the transaction has locked. */
-export type LockedSession = EventSession & { place: RoomPlace | null }
+export type LockedSession = EventSession & { place: RoomPlace | null; wasLeft: boolean }
 
 /** A participant that leaves, by its own request or after a failed join. */
 interface Leaver {
@@ -23,7 +23,7 @@ interface Leaver {
 
 const LOCK_SESSIONS = new KeyedStatement<LockedSession>(
   (is) => `SELECT s.id, s.unique_id AS "uniqueSessionId", s.created_at AS "createdAt",
-      CASE WHEN s.media_node_id IS NOT NULL THEN json_build_object(
+      s.was_left AS "wasLeft", CASE WHEN s.media_node_id IS NOT NULL THEN json_build_object(
         'nodeId', s.media_node_id, 'bootId', s.media_node_boot_id, 'epoch', s.media_epoch) END AS place
     FROM session s WHERE s.id = ANY(ARRAY(SELECT session_id FROM connection WHERE id ${is})) ORDER BY s.id FOR UPDATE`,
 )

@@ -53,10 +53,15 @@ const RELEASE = `
 const PARTICIPANTS = `SELECT FROM connection c
   WHERE c.session_id = s.id AND c.status = 'active' AND c.type = 'WEBRTC'`
 
+/** Recordings of the session `s` that start or run. */
+const RECORDINGS = `SELECT FROM recording r
+  WHERE r.unique_session_id = s.unique_id AND r.status IN ('starting', 'started')`
+
+/** Those that a recording has kept end with it, or now, when it has ended during the join. */
 const EMPTIED = `SELECT s.id FROM session s
   WHERE s.id = ANY($1) AND NOT EXISTS (${PARTICIPANTS})
-    AND EXISTS (SELECT FROM recording r WHERE r.unique_session_id = s.unique_id
-                  AND r.status IN ('starting', 'started') AND r.autostop_at IS NULL)`
+    AND (s.was_left OR s.was_emptied AND NOT EXISTS (${RECORDINGS})
+         OR EXISTS (${RECORDINGS} AND r.autostop_at IS NULL))`
 
 /**
  * Makes tokens usable again after failed joins. Hand-written: the statements lock the session's row. When a media node
@@ -81,7 +86,7 @@ export class TokenReleaseRepository {
 
   /**
    * Other participants may have left meanwhile without ending the session, because this one counted as present: a
-   * recorded session that is empty now ends as with its last participant. A session that had no participant before stays.
+   * session that is empty now ends as with its last participant. A session that had no participant before stays.
    */
   release(connectionId: string): Promise<TokenRelease> {
     return this.#releases.add({ connectionId, reason: REASON, traceContext: currentTraceparent() ?? null })
@@ -114,8 +119,8 @@ export class TokenReleaseRepository {
   }
 
   /**
-   * The recorded sessions that have no participant any more and no automatic stop scheduled, each with the last of its
-   * failed joins.
+   * The sessions that have no participant any more and that no recording keeps until its automatic stop, each with the
+   * last of its failed joins.
    */
   async #emptied(manager: Queryable, released: readonly ReleasedRow[]): Promise<[id: string, last: ReleasedRow][]> {
     const last = new Map(released.map((row) => [row.sessionId, row]))
@@ -134,8 +139,8 @@ const releaseTokens = (manager: Queryable, connectionIds: readonly string[]): Pr
 async function forgetStarts(manager: Queryable, sessionIds: readonly string[]): Promise<void> {
   await execute(
     manager,
-    `UPDATE session s SET ends_at = NULL WHERE s.id = ANY($1) AND s.ends_at IS NOT NULL AND NOT s.was_emptied
-       AND NOT EXISTS (${PARTICIPANTS})`,
+    `UPDATE session s SET ends_at = NULL WHERE s.id = ANY($1) AND s.ends_at IS NOT NULL
+       AND NOT (s.was_emptied OR s.was_left) AND NOT EXISTS (${PARTICIPANTS})`,
     [sessionIds],
   )
 }

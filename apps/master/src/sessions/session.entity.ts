@@ -68,6 +68,10 @@ export class SessionEntity {
   @Column({ name: 'was_emptied', type: 'boolean', default: false })
   wasEmptied!: boolean
 
+  /** A client has left, and others were present or joining. A recording that keeps the session resets it. */
+  @Column({ name: 'was_left', type: 'boolean', default: false })
+  wasLeft!: boolean
+
   /** The language in which the whole session is transcribed. */
   @Column({ name: 'transcription_lang', type: 'text', nullable: true })
   transcriptionLang!: string | null

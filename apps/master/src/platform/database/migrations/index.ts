@@ -16,6 +16,7 @@ import { GivenUpNodes1790000000092 } from './1790000000092-given-up-nodes.js'
 import { RefusedRecordings1790000000093 } from './1790000000093-refused-recordings.js'
 import { NodeRequests1790000000094 } from './1790000000094-node-requests.js'
 import { HeartbeatIntervals1790000000095 } from './1790000000095-heartbeat-intervals.js'
+import { LeftSessions1790000000096 } from './1790000000096-left-sessions.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -37,6 +38,7 @@ export const MIGRATIONS = [
   RefusedRecordings1790000000093,
   NodeRequests1790000000094,
   HeartbeatIntervals1790000000095,
+  LeftSessions1790000000096,
 ] as const
 
 /**
