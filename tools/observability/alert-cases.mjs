@@ -62,7 +62,7 @@ export const ALERT_CASES = {
     values(CLUSTER, { [nodes]: ['0x20', '1x20'], [draining]: ['2x20', '0x20'], [lost]: ['2x20', '2x20'] }),
     values(CLUSTER, { [nodes]: ['1x20', '1x20'], [s('media_workers_usable', node)]: ['0x20', '1x20'] }),
   ],
-  SessionServiceClusterNearlyFull: gauge(CLUSTER, s('cluster_capacity_used_ratio'), 0.86, 0.84),
+  SessionServiceClusterNearlyFull: gauge(CLUSTER, s('cluster_capacity_used_ratio'), 0.81, 0.79),
   SessionServicePlacementFailures: values(CLUSTER, {
     [s('placements_total', `${master},outcome="none"`)]: ['0+1x20', '7x20'],
     [s('placements_total', `${master},outcome="placed"`)]: ['0+1x20', '0+9x20'],
@@ -92,7 +92,7 @@ export const ALERT_CASES = {
     values(CLUSTER, { [s('media_nodes_backed_off')]: ['0x9 1 0 1 0 1 0 1 0 1 0', '0x20'] }),
   ],
   SessionServiceJoinFailures: [
-    values(CLUSTER, { [failed('NO_CAPACITY')]: ['0+6x20', '0+4x20'], [joined]: ['0+94x20', '0+96x20'] }),
+    values(CLUSTER, { [failed('NO_CAPACITY')]: ['0+3x20', '0+1x20'], [joined]: ['0+97x20', '0+99x20'] }),
     // Wrong tokens are no failures of the service.
     values(CLUSTER, {
       [failed('INTERNAL')]: ['0+9x20', '0x20'],
@@ -122,7 +122,7 @@ export const ALERT_CASES = {
   ),
   SessionServiceBusUnreachable: gauge(NODE, s('bus_connected', node), 0, 1),
   SessionServiceWebhookUndelivered: values(CLUSTER, {
-    [queue('webhook')]: ['301x20', '299x20'],
+    [queue('webhook')]: ['61x20', '59x20'],
     [queue('cdr')]: ['0x20', '900x20'],
   }),
   SessionServiceWebhookDead: gauge(CLUSTER, s('webhook_dead'), 1, 0),
@@ -138,7 +138,7 @@ export const ALERT_CASES = {
   SessionServiceConfigurationRolledBack: values(CLUSTER, {
     [s('configuration_rollbacks_total')]: ['0x5 1x15', '1x20'],
   }),
-  SessionServiceWorkerDeaths: values(NODE, { [s('media_worker_deaths_total', node)]: ['0x5 4x15', '0x5 1x15'] }),
+  SessionServiceWorkerDeaths: values(NODE, { [s('media_worker_deaths_total', node)]: ['0x5 4x15', '0x5 3x15'] }),
   SessionServiceWorkerCrashLoop: [
     gauge(NODE, s('media_workers_usable', node), 0, 1),
     // A loop of 35 s, and a worker that is replaced.

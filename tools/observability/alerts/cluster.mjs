@@ -25,7 +25,8 @@ export const CLUSTER_ALERTS = [
   {
     name: 'SessionServiceNoLeader',
     expr: 'count by (cluster) (session_service_database_pool_size) unless count by (cluster) (session_service_cluster_sessions)',
-    for: '2m',
+    // The values of a new leader appear within seconds and are read up to 30 s later.
+    for: '1m',
     severity: 'critical',
     summary: 'No master is the leader',
     meaning:
@@ -46,10 +47,10 @@ export const CLUSTER_ALERTS = [
   },
   {
     name: 'SessionServiceClusterNearlyFull',
-    expr: 'max by (cluster) (session_service_cluster_capacity_used_ratio) > 0.85',
-    for: '10m',
+    expr: 'max by (cluster) (session_service_cluster_capacity_used_ratio) > 0.8',
+    for: '5m',
     severity: 'warning',
-    summary: 'The media nodes are used by more than 85 %',
+    summary: 'The media nodes are used by more than 80 %',
     meaning: 'The scarcest resource of the nodes is nearly used up. Soon sessions find no node.',
     look: 'Used capacity on the dashboards overview and node, and whether autoscaling is at its maximum.',
     act: 'Add nodes, or raise the maximum of autoscaling (`SERVICE_PRO_CLUSTER_AUTOSCALING_MAX_NODES`).',
@@ -100,10 +101,10 @@ export const CLUSTER_ALERTS = [
   },
   {
     name: 'SessionServiceJoinFailures',
-    expr: 'session_service:join_failures:ratio_rate5m > 0.05',
+    expr: 'session_service:join_failures:ratio_rate5m > 0.02',
     for: '5m',
     severity: 'critical',
-    summary: 'More than 5 % of the joins fail in the service',
+    summary: 'More than 2 % of the joins fail in the service',
     meaning: 'Clients with valid tokens cannot join. Wrong tokens and refused rights do not count.',
     look: 'Failed joins by reason on the dashboard overview; `NO_CAPACITY` is a lack of nodes, `UNAVAILABLE` and `TIMEOUT` a lost dependency, `INTERNAL` a fault with a log line.',
     act: 'Follow the alert of the dependency that fires beside this one; report a fault with its log lines.',
@@ -162,10 +163,10 @@ export const CLUSTER_ALERTS = [
   },
   {
     name: 'SessionServiceWebhookUndelivered',
-    expr: 'max by (cluster) (session_service_cluster_queue_age_seconds{queue="webhook"}) > 300',
-    for: '5m',
+    expr: 'max by (cluster) (session_service_cluster_queue_age_seconds{queue="webhook"}) > 60',
+    for: '1m',
     severity: 'warning',
-    summary: 'An event waits for its delivery for more than five minutes',
+    summary: 'An event waits for its delivery for more than a minute',
     meaning: 'The receiver of webhooks fails or is slow. Events of a session wait for the first one.',
     look: 'Attempts by outcome on the dashboard API; the log of the receiver.',
     act: 'Correct the receiver: masters retry with a back-off, then keep the event as a dead letter.',

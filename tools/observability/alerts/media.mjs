@@ -2,7 +2,8 @@
 export const MEDIA_ALERTS = [
   {
     name: 'SessionServiceWorkerDeaths',
-    expr: 'sum by (cluster, instance) (increase(session_service_media_worker_deaths_total[1h])) > 2',
+    // An increase is extrapolated: that of three deaths may be a little above 3.
+    expr: 'sum by (cluster, instance) (increase(session_service_media_worker_deaths_total[1h])) >= 4',
     severity: 'warning',
     summary: 'Media workers of {{ $labels.instance }} die',
     meaning:

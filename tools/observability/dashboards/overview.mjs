@@ -30,7 +30,7 @@ const NOW = [
   stat(
     'Used capacity',
     'Used share of the scarcest resource, averaged over the nodes; the fullest cluster.',
-    { unit: 'percentunit', max: 1, warn: 0.7, bad: 0.85 },
+    { unit: 'percentunit', max: 1, warn: 0.7, bad: 0.8 },
     { 'max(session_service_cluster_capacity_used_ratio)': '' },
   ),
 ]
