@@ -79,7 +79,7 @@ describe('POST restart', () => {
     expect((await stack.rest('GET', '/sessions')).status).toBe(200)
   }, 60_000)
 
-  it('applies values at all masters without new processes, and they persist when the processes restart', async () => {
+  it('applies values at all masters without new processes, which persist in new ones and end when the database loses them', async () => {
     stack = await startStack({ nodes: 0, masters: 2, masterEnv: { SERVICE_CDR_PATH: cdr } })
     // Browsers and load balancers open connections in advance.
     const unused = stack.masterUrls.map((url) => connect(Number(new URL(url).port), new URL(url).hostname))
@@ -105,6 +105,15 @@ describe('POST restart', () => {
     }
     expect(await config()).toMatchObject({ SERVICE_SESSIONS_GARBAGE_INTERVAL: 77, SERVICE_CDR: true })
     for (const socket of unused) socket.destroy()
+    const { id } = await stack.api.createSession()
+    // As a failover of the database without its last commits.
+    await stack.postgres.query('DELETE FROM restart WHERE id = (SELECT max(id) FROM restart)')
+    await stack.postgres.query(`UPDATE config_override SET value = 'false' WHERE name = 'SERVICE_CDR'`)
+    for (const url of stack.masterUrls) await inForce('SERVICE_CDR', false, url)
+    expect((await stack.api.getSession(id)).id).toBe(id)
+    const again = async (): Promise<boolean> => (await restart({ SERVICE_CDR: true })).status === 200
+    await until('another restart is possible', again, PATIENCE_MS)
+    for (const url of stack.masterUrls) await inForce('SERVICE_CDR', true, url)
   }, 180_000)
 
   it('closes sessions with notifications, and keeps sessions that are created afterwards', async () => {

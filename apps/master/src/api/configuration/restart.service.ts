@@ -55,7 +55,9 @@ export class RestartService implements PeriodicReader, OnApplicationBootstrap, O
   }
 
   receive([latest]: readonly object[]): void {
-    this.#catchUp((latest as { generation: number | null } | undefined)?.generation ?? 0)
+    const generation = (latest as { generation: number | null } | undefined)?.generation ?? 0
+    this.#catchUp(generation)
+    this.#goBack(generation)
   }
 
   /** @throws ServiceError INVALID naming each property at fault; CONFLICT when another restart came first */
@@ -116,6 +118,19 @@ export class RestartService implements PeriodicReader, OnApplicationBootstrap, O
 
   #catchUp(generation: number): void {
     if (generation > this.origin.overrides.generation) this.lifecycle.restart(() => this.#endSessions())
+  }
+
+  /**
+   * A failover of the database may lose the latest restart: no other one would be possible, because each names the one
+   * that it follows. Sessions stay. Only the periodic read proves the loss: it writes, so that no outdated standby answers.
+   */
+  #goBack(generation: number): void {
+    const lost = this.origin.overrides.generation
+    if (generation >= lost || this.lifecycle.isLeaving) return
+    this.#logger.warn(
+      `the database has lost restart ${lost}: this master returns to the configuration of ${generation}`,
+    )
+    this.lifecycle.restart(async () => undefined)
   }
 
   /** Every master closes all sessions from before the restart; a session that another one has closed is gone. */
