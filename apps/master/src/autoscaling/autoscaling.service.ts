@@ -54,6 +54,8 @@ export class AutoscalingService implements OnModuleDestroy {
   readonly #backoff: LaunchBackoff
   /** Ids of nodes that this master launched and whose outcome is not known yet. */
   readonly #launching = new Set<string>()
+  /** The outcomes of its launches since the last decision. */
+  readonly #outcomes: MediaNodeStatus[] = []
   readonly #startedAt = performance.now()
   readonly #times = new DecisionTimes()
   #memory = NO_MEMORY
@@ -77,9 +79,13 @@ export class AutoscalingService implements OnModuleDestroy {
     await Promise.all(this.#pending)
   }
 
-  /** Loads are averages of many heartbeats, since one of them reports a single moment. */
+  /**
+   * Loads are averages of many heartbeats, since one of them reports a single moment. The row of a failed launch may be
+   * deleted before the next decision.
+   */
   @Job({ name: 'media node loads', scope: 'leader', everyMs: 0 })
   sample(): void {
+    this.#noteOutcomes(this.mediaNodes.rows())
     for (const { bootId, cpuLoad } of this.mediaNodes.live()) this.#loads.add(bootId, cpuLoad)
   }
 
@@ -198,15 +204,18 @@ export class AutoscalingService implements OnModuleDestroy {
 
   /** Applies the outcome of completed launches to the back-off. */
   #updateBackoff(fleet: readonly FleetNode[], now: number): void {
-    const statuses = new Map(fleet.map(({ row }) => [row.id, row.status]))
-    const ended: (MediaNodeStatus | undefined)[] = []
-    for (const id of this.#launching) {
-      const status = statuses.get(id)
-      if (status === 'launching' || status === 'canceled') continue
-      this.#launching.delete(id)
-      ended.push(status)
+    const rows = fleet.map(({ row }) => row)
+    this.#noteOutcomes(rows)
+    const ids = new Set(rows.map(({ id }) => id))
+    for (const id of this.#launching) if (!ids.has(id)) this.#launching.delete(id)
+    this.#backoff.ended(this.#outcomes.splice(0), now)
+  }
+
+  #noteOutcomes(rows: readonly Pick<FleetNode['row'], 'id' | 'status'>[]): void {
+    for (const { id, status } of rows) {
+      const isOver = status !== 'launching' && status !== 'canceled'
+      if (isOver && this.#launching.delete(id)) this.#outcomes.push(status)
     }
-    this.#backoff.ended(ended, now)
   }
 
   /**
