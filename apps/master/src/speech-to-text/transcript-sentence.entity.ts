@@ -6,6 +6,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm'
 @Index('transcript_sentence_use', ['uniqueSessionId', 'startTime', 'id'])
 @Index('transcript_sentence_session', ['sessionId', 'startTime', 'id'])
 @Index('transcript_sentence_time', ['startTime', 'id'])
+@Index('transcript_sentence_lang', ['lang', 'startTime', 'id'])
 @Index('transcript_sentence_age', ['storedAt'])
 @Index('transcript_sentence_words', ['search'], { type: 'gin' })
 export class TranscriptSentenceEntity {

@@ -215,12 +215,15 @@ describe('the search in transcripts', () => {
     expect(await search({ lang, limit: '2', ...(next && { after: next }) })).toEqual(['hour 1'])
   })
 
-  it('uses the index for the words', async () => {
+  it('uses the indexes for the words and for a rare language', async () => {
     await stack.postgres.query('ANALYZE transcript_sentence')
-    const plan = await stack.postgres.query(
-      `EXPLAIN SELECT 1 FROM transcript_sentence WHERE search @@ websearch_to_tsquery('simple', 'quarterly')`,
-    )
-    expect(JSON.stringify(plan)).toContain('transcript_sentence_words')
+    const plan = async (condition: string): Promise<string> => {
+      const page = 'ORDER BY start_time DESC, id DESC LIMIT 101'
+      const sql = `EXPLAIN SELECT * FROM transcript_sentence WHERE ${condition} ${page}`
+      return JSON.stringify(await stack.postgres.query(sql))
+    }
+    expect(await plan(`search @@ websearch_to_tsquery('simple', 'quarterly')`)).toContain('transcript_sentence_words')
+    expect(await plan(`lang = 'x-none'`)).toContain('transcript_sentence_lang')
   })
 })
 

@@ -221,8 +221,8 @@ describe('the history', () => {
 
   it('reads a page of 10,000 sessions by an index, and deletes by another one', async () => {
     await database.query(
-      `INSERT INTO session_history SELECT 'ses_' || n, 'ses' || n % 10, '', n, n, 1, 'automaticStop', NULL, NULL, NULL,
-         1, 1, 0, '{"users":{},"recordings":{}}' FROM generate_series(1, $1::int) n`,
+      `INSERT INTO session_history SELECT 'ses_' || n, 'ses' || n % 10, '', n, n, 1,
+         CASE n WHEN 7 THEN 'nodeCrashed' ELSE 'automaticStop' END, NULL, NULL, 'node' || n / 1000, 1, 1, 0, '{"users":{},"recordings":{}}' FROM generate_series(1, $1::int) n`,
       [ROWS],
     )
     await database.query('ANALYZE session_history')
@@ -230,6 +230,11 @@ describe('the history', () => {
     const page = 'ORDER BY destroyed_at DESC, unique_session_id DESC LIMIT 101'
     for (const where of ['true', `(destroyed_at, unique_session_id) < (5000, 'a')`, `session_id = 'ses7'`])
       expect(await plan(`SELECT * FROM session_history WHERE ${where} ${page}`)).not.toMatch(/Seq Scan|Sort/)
+    for (const [where, index] of [
+      [`reason = 'nodeCrashed'`, 'session_history_reason'],
+      [`media_node_id = 'node0'`, 'session_history_node'],
+    ])
+      expect(await plan(`SELECT * FROM session_history WHERE ${where} ${page}`)).toContain(index)
     expect(
       await plan(
         `SELECT 1 FROM session_history WHERE stored_at < now() - interval '1 day' ORDER BY stored_at LIMIT 1000`,

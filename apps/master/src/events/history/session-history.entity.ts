@@ -8,6 +8,8 @@ type SessionHistoryDetails = Pick<HistorySessionDetailsView, 'users' | 'recordin
 @Entity('session_history')
 @Index('session_history_end', ['destroyedAt', 'uniqueSessionId'])
 @Index('session_history_session', ['sessionId', 'destroyedAt', 'uniqueSessionId'])
+@Index('session_history_reason', ['reason', 'destroyedAt', 'uniqueSessionId'])
+@Index('session_history_node', ['mediaNodeId', 'destroyedAt', 'uniqueSessionId'])
 @Index('session_history_age', ['storedAt'])
 export class SessionHistoryEntity {
   @PrimaryColumn({ name: 'unique_session_id', type: 'text', primaryKeyConstraintName: 'session_history_pk' })

@@ -17,6 +17,7 @@ import { RefusedRecordings1790000000093 } from './1790000000093-refused-recordin
 import { NodeRequests1790000000094 } from './1790000000094-node-requests.js'
 import { HeartbeatIntervals1790000000095 } from './1790000000095-heartbeat-intervals.js'
 import { LeftSessions1790000000096 } from './1790000000096-left-sessions.js'
+import { FilteredHistory1790000000097 } from './1790000000097-filtered-history.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -39,6 +40,7 @@ export const MIGRATIONS = [
   NodeRequests1790000000094,
   HeartbeatIntervals1790000000095,
   LeftSessions1790000000096,
+  FilteredHistory1790000000097,
 ] as const
 
 /**
