@@ -1,4 +1,4 @@
-import type { SessionNotification } from '@session-service/contract'
+import type { DisconnectReason, SessionNotification } from '@session-service/contract'
 import { expect, it } from '@jest/globals'
 import type { Participant } from '../connections/connection.records.js'
 import type { ParticipantRepository } from '../connections/participant.repository.js'
@@ -8,12 +8,19 @@ import { Arrivals } from './arrivals.js'
 it.each([
   ['that has its socket', { isPresent: true, hasRow: true }, []],
   ['that has resumed at another master', { isPresent: false, hasRow: true }, []],
-  ['that was removed before the announcement', { isPresent: false, hasRow: false }, ['connectionDestroyed']],
-])('the end of a participant %s is broadcast after its arrival: %j', async (_, { isPresent, hasRow }, later) => {
-  const sent: string[] = []
+  ['that was removed before the announcement', { isPresent: false, hasRow: false }, ['networkDisconnect']],
+  [
+    'whose socket is notified later of a removal before the announcement',
+    { isPresent: true, hasRow: false, removal: 'forceDisconnectByServer' as const },
+    ['forceDisconnectByServer'],
+  ],
+])('the end of a participant %s is broadcast after its arrival: %j', async (_, socket, later) => {
+  const { isPresent, hasRow, removal }: { isPresent: boolean; hasRow: boolean; removal?: DisconnectReason } = socket
+  const sent: unknown[] = []
   const reached = Promise.withResolvers<void>()
   const broadcast = {
-    notify: (_room: string, { method }: SessionNotification) => void sent.push(method),
+    notify: (_room: string, { method, params }: SessionNotification) =>
+      void sent.push(method === 'connectionDestroyed' ? params.reason : method),
     sent: () => reached.promise,
   } as unknown as SessionBroadcast
   const rights = { role: 'PUBLISHER', record: true }
@@ -23,7 +30,7 @@ it.each([
   const participant = { roomId: 'room', connectionId: 'con_a', isHidden: false } as Participant
   const arrivals = new Arrivals(participants, broadcast)
   let isHere = true
-  const announced = arrivals.announce(participant, () => isHere)
+  const announced = arrivals.announce(participant, { isPresent: () => isHere, removedSoon: async () => removal })
   expect(sent).toEqual(['connectionCreated'])
   // The message of the removal arrives before the bus has confirmed the announcement.
   isHere = isPresent

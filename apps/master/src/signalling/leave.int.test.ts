@@ -1,4 +1,5 @@
-import { CLOSE_CODE } from '@session-service/contract'
+import { CLOSE_CODE, SessionMessage, SUBJECT } from '@session-service/contract'
+import { Bus } from '@session-service/messaging'
 import { SignallingClient, SignallingError, startStack, type Stack, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Client } from 'pg'
@@ -123,4 +124,27 @@ describe('a graceful stop of the only master', () => {
     expect(await again.request('resume', { connectionId, resumeKey })).toMatchObject({ role: 'PUBLISHER' })
     await again.close()
   })
+})
+
+it('a participant whose removal by another master crosses its join leaves the other clients', async () => {
+  const { sessionId, client: alice } = await join()
+  const [session] = await stack.postgres.query('SELECT unique_id FROM session WHERE id = $1', [sessionId])
+  const { id: connectionId, token } = await stack.api.createConnection(sessionId)
+  const bob = await stack.openSocket(token ?? '')
+  const bus = await Bus.connect({ servers: stack.nats.url, name: 'other-master' })
+  const send = (message: SessionMessage): Promise<void> => {
+    bus.publish(SUBJECT.session(String(session?.unique_id)), SessionMessage, message)
+    return bus.flush()
+  }
+  const reason = 'forceDisconnectByServer' as const
+  const end = { method: 'connectionDestroyed' as const, params: { connectionId, reason } }
+  await send({ kind: 'notify', notification: end, except: [connectionId] })
+  await bob.join()
+  await alice.waitFor('connectionCreated')
+  await stack.postgres.query('DELETE FROM connection WHERE id = $1', [connectionId])
+  await send({ kind: 'evict', connectionId, reason })
+  await bob.closed
+  await until('alice is notified after the arrival', () => alice.received('connectionDestroyed').length === 2)
+  expect(alice.received('connectionDestroyed')).toEqual([end.params, end.params])
+  await bus.close()
 })

@@ -1,4 +1,11 @@
-import { ServiceError, type SignallingCall, type SignallingResult, SIGNALLING_WINDOWS } from '@session-service/contract'
+import {
+  type DisconnectReason,
+  ServiceError,
+  type SignallingCall,
+  type SignallingResult,
+  SIGNALLING_WINDOWS,
+} from '@session-service/contract'
+import { sleep } from '@session-service/server-kit'
 import { Inject, Injectable, Logger } from '@nestjs/common'
 import type { Participant } from '../../connections/connection.records.js'
 import { ConnectionsService } from '../../connections/connections.service.js'
@@ -21,6 +28,9 @@ import { SocketRegistry } from '../sockets/socket-registry.js'
 import { traceJoin } from './call-trace.js'
 import { connectionEnded } from './participant-checks.js'
 import { ParticipantState, syncEpoch } from './participant-state.js'
+
+/** Messages of different masters that crossed each other have arrived after this time, ms. */
+const SETTLE_MS = 1_000
 
 type JoinCall = SignallingCall<'join'>
 type Opened<M> = (participant: Participant) => Promise<{ media: M; place: RoomPlace }>
@@ -111,13 +121,16 @@ export class JoinRpcHandlers {
   }
 
   #announce(socket: ClientSocket, participant: Participant): void {
-    this.arrivals
-      .announce(participant, () => this.sockets.isCurrent(socket))
-      .catch((error: unknown) => {
-        // After an outage of the bus, clients get a snapshot.
-        const { connectionId } = participant
-        this.#logger.warn({ err: error, connectionId }, 'checking whether a new participant was removed failed')
-      })
+    const isPresent = (): boolean => this.sockets.isCurrent(socket)
+    const removedSoon = async (): Promise<DisconnectReason | undefined> => {
+      await sleep(SETTLE_MS)
+      return socket.endReason
+    }
+    this.arrivals.announce(participant, { isPresent, removedSoon }).catch((error: unknown) => {
+      // After an outage of the bus, clients get a snapshot.
+      const { connectionId } = participant
+      this.#logger.warn({ err: error, connectionId }, 'checking whether a new participant was removed failed')
+    })
   }
 
   /** The members of the answer that depend on the participant and the configuration alone. */
