@@ -15,6 +15,8 @@ export const MASTER_SILENT_SECONDS = 5
 const IS_DEAD = `alive_at NOT BETWEEN clock_timestamp() - ${MASTER_SILENT_SECONDS} * interval '1 second'
                                AND clock_timestamp() + ${MASTER_SILENT_SECONDS} * interval '1 second'`
 export const DEAD_MASTERS = `SELECT 1 FROM master WHERE ${IS_DEAD}`
+/** Live masters that receive heartbeats of media nodes over the bus. */
+export const SERVING_MASTERS = `SELECT id FROM master WHERE nodes_heard > 0 AND NOT (${IS_DEAD})`
 
 /** A time of a heartbeat that was written less than this long ago is not written again, unless the interval changes, ms. */
 const SAVE_INTERVAL_MS = 500

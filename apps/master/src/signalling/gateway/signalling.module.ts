@@ -7,6 +7,7 @@ import { ParticipationModule } from '../../participation/participation.module.js
 import { RecordingLifecycleModule } from '../../recordings/lifecycle/recording-lifecycle.module.js'
 import { PlacementModule } from '../../placement/placement.module.js'
 import { DeadMaster } from './dead-master.js'
+import { LoneMaster } from './lone-master.js'
 import { NativeEndpoint } from './native-endpoint.js'
 import { RpcDispatcher } from './rpc-dispatcher.js'
 import { SessionResync } from './session-resync.js'
@@ -42,6 +43,7 @@ import { StreamsModule } from '../../streams/streams.module.js'
     ParticipantCalls,
     ParticipantState,
     DeadMaster,
+    LoneMaster,
     NativeEndpoint,
     RpcDispatcher,
     SessionResync,

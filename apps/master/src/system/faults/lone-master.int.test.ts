@@ -31,6 +31,26 @@ it('a leader that alone loses the bus leaves the scheduled jobs to another maste
     await rig.becomes('ready', rig.master(), '/readyz', 200)
   }))
 
+it('the clients of a master that alone loses the bus resume at another master', () =>
+  rig.run('clients without the bus', async ({ figure, mark, since }) => {
+    const { id } = await rig.stack.api.createSession()
+    const { token } = await rig.stack.api.createConnection(id)
+    const alice = await rig.stack.openSocket(token ?? '')
+    const { connectionId, resumeKey } = await alice.join()
+    await postponeEviction(rig.stack.postgres, connectionId)
+    const wire = rig.wire('master1', 'nats')
+    wire.mode = 'reset'
+    mark()
+    const { code } = await alice.closed
+    figure('the client was sent away after ms', since())
+    expect([code, alice.received('reconnect').length]).toEqual([CLOSE_CODE.goingAway, 1])
+    const again = await rig.stack.openSocket(rig.stack.atMaster(1, token))
+    expect(await again.request('resume', { connectionId, resumeKey })).toMatchObject({ role: 'PUBLISHER' })
+    await again.request('leave', {})
+    wire.mode = 'pass'
+    await rig.becomes('ready', rig.master(), '/readyz', 200)
+  }))
+
 it('the clients of a master that alone loses the database resume at another master', () =>
   rig.run('lost database', async ({ figure, mark, since }) => {
     const { id } = await rig.stack.api.createSession()
