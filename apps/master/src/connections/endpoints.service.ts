@@ -16,7 +16,7 @@ export type Transports = ReadonlyMap<string, TransportDescription>
 const keyOf = (connectionId: string, direction: TransportDirection, streamId = ''): string =>
   `${connectionId}/${direction}/${streamId}`
 
-/** Those that a node describes. */
+/** The transports in the answer of a node. */
 export function transportsFrom({ connections, streams = [] }: NodeCommandResult<'describeTransports'>): Transports {
   const shared = connections.flatMap(({ connectionId, send, recv }): [string, TransportDescription][] => [
     [keyOf(connectionId, 'send'), send],
@@ -42,7 +42,7 @@ export class EndpointsService {
 
   constructor(private readonly nodeCommands: NodeCommands) {}
 
-  /** Those of all these sessions, except what nodes do not answer. */
+  /** The transports of these sessions, without those of nodes that do not answer. */
   async transportsOf(places: readonly Place[]): Promise<Transports> {
     const roomsByNode = Map.groupBy(places, ({ mediaNodeId }) => mediaNodeId)
     const found = await Promise.all([...roomsByNode].map(([nodeId, rooms]) => this.#transportsOn(nodeId, rooms)))

@@ -9,7 +9,7 @@ const SET_BACK_MS = 60_000
  */
 export class CreationTimes {
   #latest = -Infinity
-  /** Those that got the latest time. */
+  /** The ids that got the latest time. */
   readonly #ids = new Set<string>()
 
   /** @param now UTC ms */

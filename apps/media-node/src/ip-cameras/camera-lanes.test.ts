@@ -55,7 +55,7 @@ function add(): Receiver {
   return receiver
 }
 
-/** They receive the burst of their lane. */
+/** Sends the receivers the burst of their lane. */
 function burst(layer: number, receivers: readonly Receiver[], bytes = 1_000): void {
   for (const receiver of receivers) if (!receiver.misses) receiver.layer = layer
   lanes.burstSent({ layer, pictures: 10, bytes })

@@ -57,9 +57,9 @@ export class CameraLanes implements CatchUp {
     receivers: new Set(),
     restedAt: -Infinity,
   }))
-  /** Without the live pictures. */
+  /** Receivers that do not have the live pictures yet. */
   readonly #starting = new Set<LaneReceiver>()
-  /** Those that wait for a lane. */
+  /** Receivers that wait for a lane. */
   readonly #waiting = new Set<LaneReceiver>()
   #gathering: NodeJS.Timeout | undefined
   #isSending = false
@@ -168,7 +168,7 @@ export class CameraLanes implements CatchUp {
     this.#gather()
   }
 
-  /** They wait for the next key frame of the live pictures. */
+  /** The receivers leave the lane, and wait for the next key frame of the live pictures. */
   #release(lane: Lane, receivers: Iterable<LaneReceiver>): void {
     for (const receiver of receivers) {
       if (!lane.receivers.has(receiver)) continue

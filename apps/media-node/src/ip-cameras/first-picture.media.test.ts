@@ -68,7 +68,7 @@ async function stopCamera(): Promise<void> {
 }
 
 const isKey = ({ payload }: ReceivedPacket): boolean => unitTypes(payload).includes(SPS)
-/** They wrap. */
+/** Timestamps wrap. */
 const after = (later: number, earlier: number): number => (later - earlier) | 0
 
 /** A client in the room that receives the camera. */

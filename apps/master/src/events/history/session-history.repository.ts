@@ -65,7 +65,7 @@ export class SessionHistoryRepository {
     return Map.groupBy(taken, ({ uniqueSessionId }) => uniqueSessionId)
   }
 
-  /** Those of the sessions that are stored. */
+  /** The unique ids of these sessions that the history has. */
   async storedOf(manager: EntityManager, uniqueSessionIds: readonly string[]): Promise<string[]> {
     const stored = await manager.getRepository(SessionHistoryEntity).find({
       select: { uniqueSessionId: true },

@@ -30,7 +30,7 @@ const PREDECESSOR_WAIT_S = 15
 const PENDING = `o.consumer = 'webhook' AND o.dead_at IS NULL`
 const HEAD = 'o.position, o.session_key, o.after_id, o.next_attempt_at'
 const HEADS = {
-  /** Those among the oldest events: a claim takes as long when the queue is long. */
+  /** The heads among the oldest events, so that a long queue does not slow a claim down. */
   oldest: `
     oldest AS MATERIALIZED (SELECT ${HEAD} FROM outbox o WHERE ${undelivered(`'webhook'`)} LIMIT 200),
     head AS (SELECT DISTINCT ON (session_key) * FROM oldest ORDER BY session_key, position)`,

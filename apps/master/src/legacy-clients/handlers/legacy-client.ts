@@ -191,7 +191,7 @@ export class LegacyParticipant {
     return this.captions.delete(connectionId)
   }
 
-  /** It may have subscribed at another master. */
+  /** The client may have subscribed at another master. */
   #captionReceived({ connectionId, lang }: NotificationParams<'speechToTextMessage'>): void {
     if (this.captions.has(connectionId) || this.#endedCaptions.has(connectionId)) return
     this.captions.set(connectionId, lang)

@@ -13,7 +13,7 @@ import { isRoomMethod, LegacyRoom } from './legacy-room.js'
 
 /** The methods with the spans of ours. */
 const TRACED_AS: Partial<Record<LegacyMethod, string>> = { joinRoom: 'join', connect: 'resume' }
-/** These have no effect, and are frequent. */
+/** Frequent methods without an effect. */
 const UNTRACED: ReadonlySet<LegacyMethod> = new Set(['onIceCandidate', 'videoData', 'echo'])
 
 /** Calls the handler of a request of version 2, and sends the answer. */

@@ -159,7 +159,7 @@ export class LegacyJoin {
     else this.captions.repeatAll(socket, legacy)
   }
 
-  /** It ended before the socket could be notified. */
+  /** The participant ended before the socket could be notified. */
   #end(socket: ClientSocket, connectionId: string, reason: DisconnectReason): void {
     socket.forgetHeld()
     socket.notify('sessionDisconnected', { reason })

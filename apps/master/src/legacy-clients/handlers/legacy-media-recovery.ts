@@ -19,7 +19,7 @@ const STREAMS_AWAITED_MS = 30_000
  * is lost: the master closes the socket of a publisher whose stream has not returned so long after the rejoin.
  */
 const CLOSE_AFTER_MS = 7_000
-/** It closes it again, unless the client may be renewing its media, for so long after the rejoin. */
+/** For this long after the rejoin it closes the socket again, unless the client may be renewing its media. */
 const CLOSE_UNTIL_MS = 60_000
 const QUIET_MS = 5_000
 const CLOSE_POLL_MS = 500

@@ -130,7 +130,7 @@ function firstCodec(parameters: types.RtpParameters, kind: MediaKind): types.Rtp
 
 type TemporalLayers = Pick<types.RtpEncodingParameters, 'scalabilityMode'>
 
-/** Those of each layer of simulcast, where they differ from what the media node assumes: Firefox sends two. */
+/** The temporal layers of each layer of simulcast, where they differ from what the media node assumes: Firefox sends two. */
 const temporalLayersOf = ({ session }: ReadSdp): TemporalLayers =>
   asText(session.origin.username).startsWith('mozilla') ? { scalabilityMode: 'L1T2' } : {}
 

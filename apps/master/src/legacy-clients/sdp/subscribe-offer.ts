@@ -14,7 +14,7 @@ interface SubscribeAnswer {
   dtlsParameters: DtlsParameters
   /** The kinds that the client does not receive: it has no codec for them. */
   rejected: MediaKind[]
-  /** Those of the offer that it answers. */
+  /** The mids of the offer that it answers. */
   mids: string[]
 }
 

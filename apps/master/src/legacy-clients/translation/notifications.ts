@@ -45,7 +45,7 @@ export function legacyNotifications(
   }
 }
 
-/** Those that concern neither participants nor the lives of streams. */
+/** Translates notifications about neither participants nor the begin and end of streams. */
 function withoutRoster({ method, params }: ClientNotification, roster: Roster): LegacyNotification[] {
   switch (method) {
     case 'connectionPropertyChanged':

@@ -38,7 +38,7 @@ export class OwnState {
     return [{ method: 'recordingStarted', params: recording }]
   }
 
-  /** None of a recording that the client does not know as running. */
+  /** No notification of a recording that the client does not know as running. */
   recordingStopped(recording: RecordingInfo & { reason: string }): LegacyNotification[] {
     return this.#recordings.has(recording.id) || this.#doubtful.has(recording.id) ? this.#stopped(recording) : []
   }

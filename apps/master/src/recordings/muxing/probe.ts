@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { runTool, ToolError } from './tool.js'
 
-/** It reads only headers, but the disk may be remote. */
+/** ffprobe reads only headers, but the disk may be remote. */
 const TIMEOUT_MS = 60_000
 
 const Report = z.object({

@@ -51,7 +51,7 @@ export class Grabber {
     return signal !== null
   }
 
-  /** It writes a fragment each second, also of a static screen. Detects a frozen X or PulseAudio server too. */
+  /** The program writes a fragment each second, also of a static screen. Detects a frozen X or PulseAudio server too. */
   #supervise(): void {
     const { file } = this.options
     const supervisor = new Supervisor({

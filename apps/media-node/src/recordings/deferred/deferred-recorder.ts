@@ -24,7 +24,7 @@ type Happening<E = TimelineEntry> = E extends TimelineEntry ? Omit<E, 'at'> : ne
 /** Records what a composition needs, without decoding. */
 export const createDeferredRecorder: RecorderFactory = (context) => new DeferredRecorder(context, requireCompositor())
 
-/** It has no files of its own: a composition makes one of its log and its timeline. */
+/** A recorder without files of its own: a composition makes one of its log and its timeline. */
 class DeferredRecorder implements Recorder {
   readonly #settings: CompositionSettings
   readonly #packets: PacketRecorder
