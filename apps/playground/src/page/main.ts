@@ -1,11 +1,11 @@
 import { type Publisher, Session } from '@session-service/client'
-import { type Address, readAddress, withSession } from './address.js'
-import { fetchToken } from './api.js'
-import { CallScreen } from './call-screen.js'
-import { JoinScreen, type JoinRequest } from './join-screen.js'
-import { leftScreen } from './left-screen.js'
-import { friendlySessionName } from './names.js'
-import { reasonInWords } from './words.js'
+import { type Address, readAddress, withSession } from './session/address.js'
+import { fetchToken } from './session/api.js'
+import { CallScreen } from './screens/call-screen.js'
+import { JoinScreen, type JoinRequest } from './screens/join-screen.js'
+import { leftScreen } from './screens/left-screen.js'
+import { friendlySessionName } from './text/names.js'
+import { reasonInWords } from './text/words.js'
 
 declare global {
   interface Window {

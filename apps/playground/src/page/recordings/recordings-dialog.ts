@@ -1,6 +1,6 @@
-import type { RecordingItem } from './api.js'
-import { h, icon, iconButton } from './dom.js'
-import { durationInWords, sizeInWords } from './words.js'
+import type { RecordingItem } from '../session/api.js'
+import { h, icon, iconButton } from '../ui/dom.js'
+import { durationInWords, sizeInWords } from '../text/words.js'
 
 const STATES: Readonly<Record<string, string>> = {
   starting: 'starting',

@@ -1,11 +1,11 @@
 import type { Connection, Publisher, Session, Stream } from '@session-service/client'
-import { FilterMenu } from './filter-menu.js'
+import { FilterMenu } from '../filters/filter-menu.js'
 import { Grid } from './grid.js'
-import { nicknameOf } from './names.js'
-import type { Notices } from './notices.js'
+import { nicknameOf } from '../text/names.js'
+import type { Notices } from '../ui/notices.js'
 import { NameBatch } from './name-batch.js'
 import { Tile } from './tile.js'
-import { cameraInWords, errorInWords, filterProblemInWords, networkInWords } from './words.js'
+import { cameraInWords, errorInWords, filterProblemInWords, networkInWords } from '../text/words.js'
 
 /** The data of a camera may be its name. */
 export const nameOf = ({ serverData, cameraStatus }: Connection): string =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { inviteLink, readAddress, withSession } from './address.js'
-import { SESSION_NAME } from './names.js'
+import { SESSION_NAME } from '../text/names.js'
 
 describe('the URL of the page', () => {
   it('contains the session and the other parameters', () => {

@@ -1,4 +1,4 @@
-import { h, iconButton } from './dom.js'
+import { h, iconButton } from '../ui/dom.js'
 import { type Sentence, toVtt } from './vtt.js'
 
 /** The panel that the transcript button opens (`aria-controls`). */

@@ -1,4 +1,4 @@
-import { h } from './dom.js'
+import { h } from '../ui/dom.js'
 
 /** Captions disappear this long after the last text. */
 const VISIBLE_MS = 6_000

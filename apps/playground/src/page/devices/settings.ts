@@ -1,8 +1,8 @@
 import type { Publisher } from '@session-service/client'
 import { saveChoices } from './choices.js'
 import { type DeviceKind, DevicePicker, deviceOf } from './devices.js'
-import { h, iconButton } from './dom.js'
-import { errorInWords } from './words.js'
+import { h, iconButton } from '../ui/dom.js'
+import { errorInWords } from '../text/words.js'
 
 /** The dialog to switch devices during a session. */
 export class SettingsDialog {

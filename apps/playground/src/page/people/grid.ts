@@ -1,4 +1,4 @@
-import { h } from './dom.js'
+import { h } from '../ui/dom.js'
 import { focusTiles, gridTiles } from './layout.js'
 import type { Tile } from './tile.js'
 

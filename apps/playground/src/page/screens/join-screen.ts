@@ -1,10 +1,10 @@
 import type { Publisher } from '@session-service/client'
-import { saveChoices, loadChoices } from './choices.js'
-import { type DeviceKind, DevicePicker, deviceOf, openDevices } from './devices.js'
-import { h, icon, iconButton, relabel } from './dom.js'
-import { sessionNameOf } from './names.js'
-import { watchSpeaking } from './speaking.js'
-import { deviceProblemInWords, errorInWords } from './words.js'
+import { saveChoices, loadChoices } from '../devices/choices.js'
+import { type DeviceKind, DevicePicker, deviceOf, openDevices } from '../devices/devices.js'
+import { h, icon, iconButton, relabel } from '../ui/dom.js'
+import { sessionNameOf } from '../text/names.js'
+import { watchSpeaking } from '../devices/speaking.js'
+import { deviceProblemInWords, errorInWords } from '../text/words.js'
 
 export interface JoinRequest {
   readonly session: string

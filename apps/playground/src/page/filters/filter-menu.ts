@@ -1,5 +1,5 @@
 import { ServiceError, type Stream } from '@session-service/client'
-import { h } from './dom.js'
+import { h } from '../ui/dom.js'
 import { filterInWords, type FilterPreset, presetsFor } from './filter-presets.js'
 
 const NONE = ''

@@ -1,8 +1,8 @@
 import type { Connection, Session } from '@session-service/client'
-import { h, icon, iconButton } from './dom.js'
-import { splitLinks } from './links.js'
-import { nameOf } from './people.js'
-import { errorInWords } from './words.js'
+import { h, icon, iconButton } from '../ui/dom.js'
+import { splitLinks } from '../text/links.js'
+import { nameOf } from '../people/people.js'
+import { errorInWords } from '../text/words.js'
 
 const TYPE = 'chat'
 const LONGEST = 2_000

@@ -1,8 +1,8 @@
 import type { Stream, StreamManager, StreamManagerEvents } from '@session-service/client'
-import { h, icon } from './dom.js'
-import type { FilterMenu } from './filter-menu.js'
-import { hueOf, initials } from './names.js'
-import { watchSpeaking } from './speaking.js'
+import { h, icon } from '../ui/dom.js'
+import type { FilterMenu } from '../filters/filter-menu.js'
+import { hueOf, initials } from '../text/names.js'
+import { watchSpeaking } from '../devices/speaking.js'
 import { TileCaptions } from './tile-captions.js'
 
 interface Person {

@@ -1,6 +1,6 @@
 import type { CaptionChoice } from './caption-subscriptions.js'
-import { h, iconButton } from './dom.js'
-import { LANGUAGES, languageName } from './languages.js'
+import { h, iconButton } from '../ui/dom.js'
+import { LANGUAGES, languageName } from '../text/languages.js'
 
 const OTHER = ''
 

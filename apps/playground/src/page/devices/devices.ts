@@ -1,5 +1,5 @@
 import { MediaError, type Publisher, createPublisher } from '@session-service/client'
-import { h } from './dom.js'
+import { h } from '../ui/dom.js'
 
 export type DeviceKind = 'audio' | 'video'
 const INPUTS = { audio: 'audioinput', video: 'videoinput' } as const

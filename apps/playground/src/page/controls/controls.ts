@@ -1,6 +1,6 @@
 import type { Publisher } from '@session-service/client'
 import { CHAT_ID } from './chat.js'
-import { h, icon, iconButton, markOpensDialog, relabel } from './dom.js'
+import { h, icon, iconButton, markOpensDialog, relabel } from '../ui/dom.js'
 import { Toolbar } from './toolbar.js'
 
 interface ControlActions {

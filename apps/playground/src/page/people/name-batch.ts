@@ -1,4 +1,4 @@
-import { listInWords } from './words.js'
+import { listInWords } from '../text/words.js'
 
 const WAIT_MS = 700
 

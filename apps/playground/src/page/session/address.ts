@@ -1,4 +1,4 @@
-import { SESSION_NAME, friendlySessionName } from './names.js'
+import { SESSION_NAME, friendlySessionName } from '../text/names.js'
 
 /** The parameters in the URL of the page: `?session=…&nickname=…&role=…&autojoin=1`. */
 export interface Address {

@@ -1,10 +1,10 @@
 import type { Session } from '@session-service/client'
-import { type RecordingItem, fetchRecordings, startRecording, stopRecording } from './api.js'
-import type { Controls } from './controls.js'
-import { h, icon, markOpensDialog } from './dom.js'
-import type { Notices } from './notices.js'
+import { type RecordingItem, fetchRecordings, startRecording, stopRecording } from '../session/api.js'
+import type { Controls } from '../controls/controls.js'
+import { h, icon, markOpensDialog } from '../ui/dom.js'
+import type { Notices } from '../ui/notices.js'
 import { RecordingsDialog } from './recordings-dialog.js'
-import { errorInWords } from './words.js'
+import { errorInWords } from '../text/words.js'
 
 const POLL_MS = 1_000
 /** The service rewrites a file before it is ready, which takes long for a recording of many hours. */
