@@ -16,14 +16,21 @@ export class SessionSnapshots {
     private readonly recordings: RecordingStarter,
   ) {}
 
-  /** The snapshot for a participant; its role decides whether it contains recordings. */
-  async read({ sessionId, role }: Pick<Participant, 'sessionId' | 'role'>): Promise<SessionSnapshot> {
+  /**
+   * The snapshot for a participant; its role decides whether it contains recordings. For one that may know some by a former
+   * role, it says that there are none.
+   */
+  async read(
+    { sessionId, role }: Pick<Participant, 'sessionId' | 'role'>,
+    { mayKnowRecordings = false } = {},
+  ): Promise<SessionSnapshot> {
     const [connections, streams, mediaEpoch, recordings] = await Promise.all([
       this.participants.present(sessionId),
       this.streams.present(sessionId),
       this.placement.mediaEpoch(sessionId),
       this.recordings.running(sessionId, role),
     ])
-    return { connections, streams, mediaEpoch, ...(recordings && { recordings }) }
+    const shown = recordings ?? (mayKnowRecordings && this.recordings.isHidden(role) ? [] : undefined)
+    return { connections, streams, mediaEpoch, ...(shown && { recordings: shown }) }
   }
 }

@@ -185,6 +185,11 @@ export class RecordingStarter {
     return this.queries.running(sessionId, role)
   }
 
+  /** Whether the service keeps its recordings from the role. */
+  isHidden(role: Role | null): boolean {
+    return this.queries.isHidden(role)
+  }
+
   /** Best effort: participants that join later read the snapshot. */
   async #notifyClients(sessionId: string, notify: (options: { to: string[] }) => void): Promise<void> {
     try {

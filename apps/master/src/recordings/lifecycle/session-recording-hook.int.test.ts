@@ -354,8 +354,8 @@ describe('notifications of recordings', () => {
   async function joinTo(id: string, role: 'SUBSCRIBER' | 'MODERATOR') {
     const { id: connectionId, token } = await testbed.stack.api.createConnection(id, { role })
     const client = await testbed.stack.openSocket(token ?? '')
-    await client.join()
-    return { connectionId, client }
+    const { resumeKey } = await client.join()
+    return { connectionId, client, resumeKey, token }
   }
 
   it.each([
@@ -375,11 +375,18 @@ describe('notifications of recordings', () => {
     const clients = await Promise.all(ROLES.map((role) => testbed.join(id, role)))
     const promoted = await joinTo(id, 'SUBSCRIBER')
     const demoted = await joinTo(id, 'MODERATOR')
+    const away = await joinTo(id, 'MODERATOR')
     expect((await api.request('POST', '/recordings/start', { session: id })).status).toBe(200)
     const patch = (connectionId: string, role: string) =>
       api.request('PATCH', `/sessions/${id}/connection/${connectionId}`, { role })
     await patch(promoted.connectionId, 'MODERATOR')
     await patch(demoted.connectionId, 'SUBSCRIBER')
+    await away.client.close()
+    await patch(away.connectionId, 'SUBSCRIBER')
+    const { connectionId, resumeKey } = away
+    const back = await testbed.stack.openSocket(atOwnMaster(away.token))
+    const resumed = await back.request('resume', { connectionId, resumeKey })
+    expect(resumed.snapshot.recordings).toEqual(setting === 'all' ? [{ id, name: id }] : [])
     await api.request('POST', '/signal', { session: id, data: 'changed' })
     for (const { client } of [promoted, demoted]) await client.waitFor('signal')
     const [started, stopped] = setting === 'none' ? [[], []] : [['recordingStarted'], ['recordingStopped']]
@@ -416,7 +423,16 @@ it('the end of a session stops its recording before its own event at a master wi
   await testbed.start(id)
   const { opsUrl, env } = await testbed.stack.addMaster({ SERVICE_RECORDING: 'false' })
   expect((await fetch(`${opsUrl}/readyz`)).status).toBe(200)
-  const api = new ServiceApi(`http://${env.SERVICE_HOST}:${env.SERVICE_PORT}`, testbed.stack.secret)
+  const origin = `http://${env.SERVICE_HOST}:${env.SERVICE_PORT}`
+  const api = new ServiceApi(origin, testbed.stack.secret)
+  const { token } = await api.createConnection(id)
+  const client = await testbed.stack.openSocket(token ?? '')
+  const { connectionId, resumeKey } = await client.join()
+  await client.close()
+  // That master does not know of the recording, and does not report its end.
+  const back = await testbed.stack.openSocket((token ?? '').replace(/.*(?=\/service)/, origin.replace('http', 'ws')))
+  const { snapshot } = await back.request('resume', { connectionId, resumeKey })
+  expect(snapshot).not.toHaveProperty('recordings')
   await api.deleteSession(id)
   await testbed.becomes(id, 'ready')
   await testbed.expectEvents(id, 'started -', 'stopped sessionClosedByServer', 'ready sessionClosedByServer')

@@ -125,6 +125,11 @@ export class RecordingQueries {
     return this.config.SERVICE_RECORDING && notified.includes(role)
   }
 
+  /** Unlike a master with SERVICE_RECORDING off, which knows of no recordings, the others may notify other roles of them. */
+  isHidden(role: Role | null): boolean {
+    return this.config.SERVICE_RECORDING && role !== null && !this.isNotified(role)
+  }
+
   /**
    * Runs `notify` with the recordings that a participant may know as running, and whether its current role is notified of
    * them, under the lock of the recordings: clients are notified of a stop later. Not for one that has left.

@@ -6,7 +6,6 @@ import { Logger } from '@nestjs/common'
 import type { SessionSnapshots } from '../../participation/session-snapshots.js'
 import type { ParticipantState } from '../rpc-handlers/participant-state.js'
 import { type AttachedSocket, AttachedSockets, messagesOf } from '../fixtures/attached-sockets.js'
-import type { JoinedParticipant } from '../sockets/client-socket.js'
 import { SessionResync } from './session-resync.js'
 
 Logger.overrideLogger(false)
@@ -21,7 +20,7 @@ const EMPTY: SessionSnapshot = { connections: [], streams: [], mediaEpoch: 1 }
 
 /** Reconnects the bus of a master whose reads are these. Participants keep their rights. */
 function reconnect(
-  read: (participant: JoinedParticipant) => Promise<SessionSnapshot>,
+  read: SessionSnapshots['read'],
   refreshRights: ParticipantState['refreshRights'] = () => Promise.resolve([]),
 ): void {
   let onStatus: (connected: boolean) => void = () => undefined
@@ -67,6 +66,14 @@ it('closes the socket of a client that cannot be brought up to date, and sends t
   await Promise.all([closed, received])
   expect(failing.frames).toEqual([])
   expect(messagesOf(other.frames)).toMatchObject([{ method: 'snapshot' }])
+})
+
+it('asks for the end of the recordings that a client may know by a former role', async () => {
+  const { client, frames } = await sockets.attach('con_a')
+  const received = once(client, 'message')
+  reconnect((_, options) => Promise.resolve({ ...EMPTY, ...(options?.mayKnowRecordings && { recordings: [] }) }))
+  await received
+  expect(messagesOf(frames)[0]).toMatchObject({ method: 'snapshot', params: { recordings: [] } })
 })
 
 it('sends a client whose role has changed the snapshot of its new role', async () => {

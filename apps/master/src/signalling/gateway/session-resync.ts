@@ -49,12 +49,13 @@ export class SessionResync implements OnModuleInit, OnModuleDestroy {
 
   async #resync(socket: ClientSocket, participant: JoinedParticipant): Promise<void> {
     socket.hold()
+    const readSnapshot = () => this.snapshots.read(participant, { mayKnowRecordings: true })
     const [read, changed] = await Promise.all([
-      this.snapshots.read(participant).catch(() => undefined),
+      readSnapshot().catch(() => undefined),
       this.state.refreshRights(participant).catch(() => undefined),
     ])
     // The role decides whether a snapshot has recordings.
-    const snapshot = changed?.includes('role') ? await this.snapshots.read(participant).catch(() => read) : read
+    const snapshot = changed?.includes('role') ? await readSnapshot().catch(() => read) : read
     if (snapshot) {
       syncEpoch(participant, snapshot)
       socket.notify('snapshot', snapshot)

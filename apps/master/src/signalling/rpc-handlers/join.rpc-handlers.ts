@@ -177,7 +177,7 @@ export class JoinRpcHandlers {
       this.broadcast.taken(roomId, connectionId, socket.id)
       void this.state.requestSendLimits(joined)
       const [{ snapshot }, missed] = await Promise.all([
-        this.state.refresh(joined),
+        this.state.refresh(joined, { mayKnowRecordings: true }),
         this.recentSignals.missed(participant, { received: call.receivedSignals, lastSent: lastSignalId }),
       ])
       syncEpoch(joined, snapshot)

@@ -22,9 +22,13 @@ export class ParticipantState {
   /** Reads the state of the session, and the rights as `refreshRights` does; a snapshot has recordings by the role. */
   async refresh(
     participant: JoinedParticipant,
+    options: { mayKnowRecordings?: boolean } = {},
   ): Promise<{ snapshot: SessionSnapshot; changed: ('role' | 'record')[] | undefined }> {
-    const [read, changed] = await Promise.all([this.snapshots.read(participant), this.refreshRights(participant)])
-    const snapshot = changed?.includes('role') ? await this.snapshots.read(participant) : read
+    const [read, changed] = await Promise.all([
+      this.snapshots.read(participant, options),
+      this.refreshRights(participant),
+    ])
+    const snapshot = changed?.includes('role') ? await this.snapshots.read(participant, options) : read
     return { snapshot, changed }
   }
 
