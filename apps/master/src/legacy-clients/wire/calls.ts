@@ -37,6 +37,13 @@ const jsonObject = z.union([
     }),
 ])
 
+/** As the REST API: far deeper values would overflow the stack of `JSON.stringify`. */
+const MOST_NESTING = 32
+const isDeeper = (value: unknown, limit: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (limit === 0 || Object.values(value).some((each) => isDeeper(each, limit - 1)))
+
 const Message = z.object({
   to: z
     .array(id)
@@ -45,6 +52,7 @@ const Message = z.object({
     .transform((to) => to ?? []),
   data: z
     .unknown()
+    .refine((data) => !isDeeper(data, MOST_NESTING), `must not be nested deeper than ${MOST_NESTING}`)
     .transform((data) =>
       data === undefined || data === null ? '' : typeof data === 'string' ? data : JSON.stringify(data),
     ),

@@ -6,6 +6,8 @@ import { legacyNames } from './names.js'
 
 describe('the calls of version 2', () => {
   const messageTo = (count: number) => ({ message: { to: Array.from({ length: count }, () => 'con_a'), data: '' } })
+  const dataOf = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
+  const nested = (depth: number) => ({ message: `{"data":${dataOf(depth)}}` })
   it.each<[string, LegacyMethod, object, object | undefined]>([
     [
       'parameters as text',
@@ -30,6 +32,9 @@ describe('the calls of version 2', () => {
     ],
     ['a message to as many as a signal may name', 'sendMessage', messageTo(SIGNALLING_LIMITS.signalRecipients), {}],
     ['a message to one more', 'sendMessage', messageTo(SIGNALLING_LIMITS.signalRecipients + 1), undefined],
+    ['data as deep as a body of the REST API', 'sendMessage', nested(32), { message: { data: dataOf(32) } }],
+    ['data one level deeper', 'sendMessage', nested(33), undefined],
+    ['data that would overflow the stack', 'sendMessage', nested(100_000), undefined],
     ['a message that is no JSON', 'sendMessage', { message: '{' }, undefined],
     ['options as JSON text', 'applyFilter', { streamId: 's', type: 't', options: '{"a":1}' }, { options: { a: 1 } }],
     ['options as an object', 'applyFilter', { streamId: 's', type: 't', options: { a: 1 } }, { options: { a: 1 } }],
