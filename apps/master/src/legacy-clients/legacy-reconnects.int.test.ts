@@ -1,12 +1,15 @@
 import { until } from '@session-service/testing'
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { Client } from 'pg'
 import { publish } from '../filters/fixtures/filter-testbed.js'
 import { LegacyTestbed, type V2Member } from './fixtures/legacy-testbed.js'
 import type { V2Socket } from './fixtures/v2-socket.js'
+import { offerOf } from './sdp/fixtures/sdp-files.js'
 
 /** With this code the library closes a socket without a network, and the frame arrives later. */
 const CLOSED_FOR_RECONNECTION = 4104
+
+const CAMERA = { sdpOffer: offerOf('chromium-simulcast'), hasAudio: true, hasVideo: true, typeOfVideo: 'CAMERA' }
 
 let testbed: LegacyTestbed
 beforeAll(async () => {
@@ -50,6 +53,37 @@ async function newsOf(sessionId: string, client: V2Socket): Promise<string[]> {
         .join(' '),
     )
 }
+
+describe('a client of version 2 that reconnects while it publishes', () => {
+  afterEach(() => {
+    testbed.node.onCommand = () => undefined
+  })
+
+  it.each([
+    ['at the same master', 0],
+    ['at another master', 1],
+  ])('%s can publish again: the stream whose id it does not know ends', async (_, master) => {
+    const { id, alice, member } = await meeting()
+    const released = Promise.withResolvers<void>()
+    testbed.node.onCommand = (command) => (command === 'publish' ? released.promise : undefined)
+    testbed.node.commands.length = 0
+    const calls = ['publishVideo', 'publishVideo'].map((method) => member.client.call(method, CAMERA))
+    const unanswered = Promise.allSettled(calls)
+    await until('the node receives publish', () => testbed.node.callsOf('publish').length === 1)
+    const again = await reconnect(id, member, master)
+    await unanswered
+    released.resolve()
+    const { streamId } = await alice.client.waitFor('streamCreated')
+    const ended = await alice.client.waitFor('streamDestroyed')
+    expect(ended).toMatchObject({ streamId, reason: 'unpublish' })
+    const { id: next } = await again.call('publishVideo', CAMERA)
+    const { connections } = await testbed.stack.api.getSession(id)
+    const own = connections.content.find((each) => each.id === member.id)
+    expect(own?.publishers?.map((each) => each.streamId)).toEqual([next])
+    expect(testbed.node.callsOf('publish')).toHaveLength(2)
+    await Promise.all([again.close(), alice.client.close()])
+  })
+})
 
 describe('a client of version 2 that reconnects', () => {
   it('is notified of changed rights and properties, once', async () => {

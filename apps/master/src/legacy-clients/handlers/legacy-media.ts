@@ -6,7 +6,7 @@ import {
   TransportOptions,
 } from '@session-service/contract'
 import { sleep } from '@session-service/server-kit'
-import { Injectable } from '@nestjs/common'
+import { Injectable, Logger } from '@nestjs/common'
 import { NodeCommands } from '../../media-nodes/node-commands.js'
 import { ParticipantCalls } from '../../signalling/rpc-handlers/participant-calls.js'
 import { requirePlace } from '../../signalling/rpc-handlers/participant-checks.js'
@@ -38,6 +38,8 @@ const PLACE_POLL_MS = 100
 /** The handlers of the methods that exchange SDP: each stream and each subscription has a transport of its own. */
 @Injectable()
 export class LegacyMedia {
+  readonly #logger = new Logger(LegacyMedia.name)
+
   constructor(
     private readonly calls: ParticipantCalls,
     private readonly streams: StreamsService,
@@ -71,6 +73,8 @@ export class LegacyMedia {
     call: LegacyCall<'publishVideo'>,
     legacy: LegacyParticipant,
   ): Promise<object> {
+    // The library gives up the calls of a former socket: this one waited in the queue meanwhile.
+    requireCurrent(participant, legacy)
     // Before the offer is read, which costs time.
     await this.calls.authorize(participant, 'publish')
     if (legacy.own) throw new ServiceError('CONFLICT', 'this connection publishes already')
@@ -81,9 +85,24 @@ export class LegacyMedia {
     const filter = call.filter && { type: call.filter.type, options: call.filter.options }
     const published = await this.calls.call('publish', participant, { tracks, dtlsParameters, ...options, filter })
     const { streamId, createdAt } = published
+    try {
+      requireCurrent(participant, legacy)
+    } catch (error) {
+      await this.#unpublish(participant, streamId)
+      throw error
+    }
     legacy.published({ streamId, createdAt, epoch: place?.epoch ?? 0, options })
     legacy.clientCapabilities = offer.rtpCapabilities
     return { sdpAnswer: offer.answer(transportOf(published)), id: streamId, createdAt }
+  }
+
+  /** Ends a stream that its client does not know, because it cannot get the answer. */
+  async #unpublish(participant: JoinedParticipant, streamId: string): Promise<void> {
+    try {
+      await this.calls.execute('unpublish', participant, { streamId }, participant.role)
+    } catch (error) {
+      this.#logger.warn({ err: error, streamId }, 'ending a stream whose publisher got no answer failed')
+    }
   }
 
   /** Subscribes, or renews the transport of a subscription, and returns the offer for it. */
@@ -221,6 +240,12 @@ function transportOf(opened: object): TransportOptions {
   const read = TransportOptions.safeParse(transport)
   if (read.success) return read.data
   throw new ServiceError('INTERNAL', 'the media node has opened no transport for the stream')
+}
+
+/** @throws ServiceError UNAVAILABLE for a call on a socket that is closed, or that another one has replaced */
+function requireCurrent(participant: JoinedParticipant, { socket }: LegacyParticipant): void {
+  if (socket?.participant === participant && socket.isOpen && !socket.isOver) return
+  throw new ServiceError('UNAVAILABLE', 'the participant has ended or has another socket')
 }
 
 /** Until the media has a place again. */
