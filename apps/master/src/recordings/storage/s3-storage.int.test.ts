@@ -135,6 +135,16 @@ describe('S3Storage', () => {
     expect((await object('all/recordings/big/big.mp4')).bytes.equals(bytes)).toBe(true)
   })
 
+  it('uploads a file once with credentials that may not read it', async () => {
+    const path = join(root, 'file')
+    await writeFile(path, 'x')
+    s3.fault = (method) => (method === 'HEAD' ? { status: 403 } : undefined)
+    await new S3Storage(config).store('x', [{ name: 'x.mp4', path }], never)
+    expect(s3.requests.map(({ method }) => method)).toEqual(['PUT', 'HEAD'])
+    s3.fault = () => undefined
+    expect((await object('all/recordings/x/x.mp4')).bytes.toString()).toBe('x')
+  })
+
   it('times out when the storage does not answer, and ends an upload when the recording is deleted', async () => {
     const path = join(root, 'file')
     await writeFile(path, 'x')

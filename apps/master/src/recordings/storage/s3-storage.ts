@@ -15,6 +15,8 @@ const SOCKET_TIMEOUT_MS = 60_000
 /** Pieces of a file that are sent at the same time: more would only share the same uplink. */
 const CONCURRENT_PIECES = 2
 
+const FORBIDDEN = 403
+
 const TYPES: Readonly<Record<string, string>> = {
   '.mp4': 'video/mp4',
   '.webm': 'video/webm',
@@ -33,6 +35,7 @@ export class S3Storage implements RecordingStorage {
   readonly isLocal = false
   readonly #logger = new Logger('RecordingStorage')
   readonly #limits: S3Limits
+  #hasWarned = false
   #opened: ReturnType<typeof openClient> | undefined
   readonly #bucket: string
   readonly #folder: string
@@ -88,13 +91,22 @@ export class S3Storage implements RecordingStorage {
     try {
       const { ETag: sent } = await upload.done()
       const { size } = await stat(path)
-      const stored = await client.send(new HeadObjectCommand(object), { abortSignal: signal })
-      if (stored.ContentLength !== size || stored.ETag !== sent)
+      const check = client.send(new HeadObjectCommand(object), { abortSignal: signal })
+      const stored = await check.catch((error: unknown) => this.#unreadable(error))
+      if (stored && (stored.ContentLength !== size || stored.ETag !== sent))
         throw new Error(`the stored ${name} differs from the file`)
     } finally {
       signal.removeEventListener('abort', abort)
       body.destroy()
     }
+  }
+
+  /** Credentials that may only write get no answer about the object: uploading it again would not change that. */
+  #unreadable(error: unknown): undefined {
+    if (!isForbidden(error)) throw error
+    if (!this.#hasWarned)
+      this.#logger.warn({ bucket: this.#bucket }, 'the object storage forbids reading: uploads are not checked')
+    this.#hasWarned = true
   }
 
   /** Makes every failure UNAVAILABLE: operators can correct it, also missing permissions, and the file waits until then. */
@@ -114,6 +126,9 @@ export class S3Storage implements RecordingStorage {
     return `${this.#folder}${id}/${file}`
   }
 }
+
+const isForbidden = (error: unknown): boolean =>
+  (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode === FORBIDDEN
 
 /** The SDK takes a tenth of the time and memory of a start: it is loaded where it is used. */
 async function openClient(config: MasterConfig, limits: S3Limits) {
