@@ -2,7 +2,7 @@ import type { Publisher } from '@session-service/client'
 import { saveChoices } from './choices.js'
 import { type DeviceKind, DevicePicker, deviceOf } from './devices.js'
 import { h, iconButton } from '../ui/dom.js'
-import { errorInWords } from '../text/words.js'
+import { switchProblemInWords } from '../text/words.js'
 
 /** The dialog to switch devices during a session. */
 export class SettingsDialog {
@@ -11,8 +11,8 @@ export class SettingsDialog {
   /** Toasts are behind the backdrop of the dialog. */
   readonly #problem = h('p', { class: 'problem', role: 'alert', hidden: true })
 
-  /** @param problem called instead of showing the problem of a device when the dialog is closed already */
-  constructor(publisher: Publisher | undefined, problem: (error: unknown) => void, closed: () => void) {
+  /** @param say called instead of showing the problem of a device when the dialog is closed already */
+  constructor(publisher: Publisher | undefined, say: (problem: string) => void, closed: () => void) {
     const kinds = (['video', 'audio'] as const).filter((kind) => deviceOf(publisher, kind) !== undefined)
     const use = async (kind: DeviceKind, deviceId: string): Promise<void> => {
       this.#problem.hidden = true
@@ -20,8 +20,9 @@ export class SettingsDialog {
         await publisher?.useDevice(kind, deviceId)
         saveChoices({ [kind === 'audio' ? 'microphone' : 'camera']: deviceId })
       } catch (error) {
-        if (this.#dialog.open) this.#show(error)
-        else problem(error)
+        const problem = switchProblemInWords(error, kind)
+        if (this.#dialog.open) this.#show(problem)
+        else say(problem)
       }
       // A refused device is not in use.
       await Promise.all(this.#pickers.map((picker) => picker.refresh()))
@@ -59,8 +60,8 @@ export class SettingsDialog {
     for (const picker of this.#pickers) void picker.refresh()
   }
 
-  #show(error: unknown): void {
-    this.#problem.textContent = errorInWords(error)
+  #show(problem: string): void {
+    this.#problem.textContent = problem
     this.#problem.hidden = false
   }
 }

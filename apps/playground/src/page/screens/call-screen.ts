@@ -227,9 +227,9 @@ export class CallScreen {
   }
 
   #openSettings(): void {
-    const problem = (error: unknown): void => this.#notices.say(errorInWords(error), 'problem')
+    const say = (problem: string): void => this.#notices.say(problem, 'problem')
     const closed = (): void => this.#controls.showSettings(false)
-    new SettingsDialog(this.#publisher, problem, closed).open(this.element)
+    new SettingsDialog(this.#publisher, say, closed).open(this.element)
     this.#controls.showSettings(true)
   }
 

@@ -11,6 +11,7 @@ import {
   peopleInWords,
   reasonInWords,
   sizeInWords,
+  switchProblemInWords,
 } from './words.js'
 
 describe('texts for users', () => {
@@ -70,6 +71,23 @@ describe('texts for users', () => {
     expect(deviceProblemInWords(new MediaError('DEVICE_IN_USE', 'x'), 'microphone')).toMatch(/^The camera is used/)
     const denied = new MediaError('DEVICE_ACCESS_DENIED', 'x')
     expect(deviceProblemInWords(denied, 'camera')).toBe(errorInWords(denied))
+  })
+
+  it.each<[Error | string, RegExp]>([
+    [new MediaError('DEVICE_ACCESS_DENIED', 'x'), /^The camera is blocked\. Allow it .* select it again\.$/],
+    [new MediaError('DEVICE_NOT_FOUND', 'x'), /^The camera was not found\. It may have been unplugged\.$/],
+    [new MediaError('DEVICE_IN_USE', 'x'), /^The camera could not be read\. Close other programs/],
+    [new MediaError('CAPTURE_FAILED', 'x'), /^The camera could not be opened\.$/],
+    [new MediaError('INSECURE_CONTEXT', 'x'), /https/],
+    [new ServiceError('UNAVAILABLE', 'x'), /^The service cannot be reached/],
+    [new ServiceError('CONFLICT', 'the publisher has ended'), /^The camera .* changed\. \(the publisher has ended\)$/],
+    [new Error('InvalidStateError'), /^The camera could not be changed\. \(InvalidStateError\)$/],
+    ['text', /^The camera could not be changed\.$/],
+  ])('explain why a participant could not switch to another camera: %s', (error, expected) => {
+    const text = switchProblemInWords(error, 'video')
+    expect(text).toMatch(expected)
+    expect(text).not.toMatch(/join/)
+    expect(switchProblemInWords(error, 'audio')).toBe(text.replace(/^The camera/, 'The microphone'))
   })
 
   it.each([

@@ -46,6 +46,23 @@ export function deviceProblemInWords(problem: unknown, left: 'camera' | 'microph
   return errorInWords(problem)
 }
 
+/** Explains why a participant could not switch to another device of the kind. */
+export function switchProblemInWords(error: unknown, kind: 'audio' | 'video'): string {
+  const device = kind === 'audio' ? 'microphone' : 'camera'
+  if (error instanceof MediaError) {
+    if (error.code === 'DEVICE_ACCESS_DENIED')
+      return `The ${device} is blocked. Allow it in the address bar of your browser, and select it again.`
+    if (error.code === 'DEVICE_NOT_FOUND') return `The ${device} was not found. It may have been unplugged.`
+    if (error.code === 'DEVICE_IN_USE')
+      return `The ${device} could not be read. Close other programs that use it, and select it again.`
+    if (error.code === 'CAPTURE_FAILED') return `The ${device} could not be opened.`
+    return errorInWords(error)
+  }
+  if (error instanceof ServiceError && CODES[error.code]) return errorInWords(error)
+  const detail = error instanceof Error ? ` (${error.message})` : ''
+  return `The ${device} could not be changed.${detail}`
+}
+
 /** Explains the end of the session to the user. */
 export const reasonInWords = (reason: DisconnectReason): string => REASONS[reason]
 
