@@ -100,6 +100,13 @@ describe('POST connection with type IPCAM', () => {
     })
   })
 
+  it('shows the address of a camera that has a name', async () => {
+    const { id } = await testbed.stack.api.createSession()
+    const camera = await testbed.create(id, { rtspUri: 'rtsp://localhost:8554/1' })
+    expect(['127.0.0.1', '::1']).toContain(camera.ip)
+    expect(testbed.lastStart(testbed.north)).toMatchObject({ source: { uri: 'rtsp://localhost:8554/1' } })
+  })
+
   it('has no video members for a camera that sends sound only', async () => {
     const { id } = await testbed.stack.api.createSession()
     testbed.north.cameraTracks = { hasAudio: true, hasVideo: false }

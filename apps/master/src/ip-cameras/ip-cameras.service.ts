@@ -23,6 +23,7 @@ import { RecordingStarter } from '../recordings/lifecycle/recording-starter.serv
 import { noSuchSession } from '../sessions/no-such-session.js'
 import { cameraAddress, withoutSecretsOf } from './camera-address.js'
 import { CameraStarter, type StartedCamera } from './camera-starter.service.js'
+import { addressOf } from './host-address.js'
 
 /** Creates connections of cameras on the network. */
 @Injectable()
@@ -49,7 +50,7 @@ export class IpCamerasService {
   /** Clients and backends learn of the camera once a media node has read it. */
   async #createCamera(sessionId: string, body: CreateConnectionBody): Promise<ConnectionView> {
     this.broadcast.requireBus()
-    const created = this.#newCamera(sessionId, body)
+    const created = await this.#newCamera(sessionId, body)
     const { id, serverData, record, camera } = created
     const session = await this.cameras.insert(created, this.masterId)
     const connection = { ...session, connectionId: id, sessionId, serverData, record, camera }
@@ -65,9 +66,10 @@ export class IpCamerasService {
     return view
   }
 
-  #newCamera(sessionId: string, body: CreateConnectionBody): NewCamera {
+  async #newCamera(sessionId: string, body: CreateConnectionBody): Promise<NewCamera> {
     const { rtspUri = '', adaptativeBitrate, onlyPlayWithSubscribers, networkCache } = body
-    const { host: ip, publicUri } = cameraAddress(rtspUri)
+    const { host, publicUri } = cameraAddress(rtspUri)
+    const ip = host === null ? null : await addressOf(host)
     const id = newConnectionId()
     const options = { adaptativeBitrate, onlyPlayWithSubscribers, networkCache }
     const camera: Camera = { rtspUri, publicUri, ...options, streamId: newStreamId('IPC', id), tracks: null }
