@@ -3,7 +3,7 @@ import { digest } from '../bootstrap/cache.mjs'
 import { documentsOf } from './documents.mjs'
 import { CHART, goldenCases, render } from './goldens.mjs'
 import { admissionProblems, enforceRestricted } from './pod-security.mjs'
-import { run } from './programs.mjs'
+import { KUBERNETES, run } from './programs.mjs'
 
 const NAMESPACE = 'conference'
 
@@ -122,6 +122,34 @@ async function releaseProblems(helm, { call, kubeconfig }) {
   return problems
 }
 
+/** The strategy of the only master by the access mode of its existing claim; undefined: there is no claim. */
+const STRATEGIES = [
+  ['ReadWriteMany', 'RollingUpdate'],
+  ['ReadWriteOnce', 'Recreate'],
+  [undefined, 'Recreate'],
+]
+
+async function claimProblems(helm, { call, kubeconfig }) {
+  const problems = []
+  for (const [mode, expected] of STRATEGIES) {
+    const name = `claim-${mode ?? 'missing'}`.toLowerCase()
+    const spec = { accessModes: [mode], resources: { requests: { storage: '1Gi' } } }
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name }, spec }
+    if (mode) await call('POST', `/api/v1/namespaces/${NAMESPACE}/persistentvolumeclaims`, claim)
+    const values = `master.replicas=1,callRecords.enabled=true,callRecords.volume.existingClaim=${name}`
+    const where = ['--namespace', NAMESPACE, '--kubeconfig', kubeconfig, '--kube-version', KUBERNETES]
+    const { stdout } = await run(helm, ['template', 'claims', CHART, '--set', values, ...where, '--dry-run=server'], {
+      maxBuffer: 2 ** 26,
+    })
+    const master = documentsOf(stdout).find(
+      ({ kind, metadata }) => kind === 'Deployment' && metadata.name.endsWith('-master'),
+    )
+    const actual = master?.spec.strategy.type
+    if (actual !== expected) problems.push(`${name}: strategy ${actual}, expected ${expected}`)
+  }
+  return problems
+}
+
 export async function clusterTests(helm, server) {
   const { call } = server
   await call('POST', '/api/v1/namespaces', { metadata: { name: NAMESPACE } })
@@ -135,5 +163,10 @@ export async function clusterTests(helm, server) {
     name: `restricted ${each.name}`,
     check: async () => admissionProblems(call, await render(helm, each.values)),
   }))
-  return [...objects, ...admissions, { name: 'releases', check: () => releaseProblems(helm, server) }]
+  return [
+    ...objects,
+    ...admissions,
+    { name: 'claims', check: () => claimProblems(helm, server) },
+    { name: 'releases', check: () => releaseProblems(helm, server) },
+  ]
 }

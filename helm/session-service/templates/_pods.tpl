@@ -253,3 +253,13 @@ annotations:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 {{- end -}}
+
+{{/* Whether one machine at a time can use the volume. `helm template` does not see an existing claim, and trusts the values. */}}
+{{- define "session-service.volume.isSingle" -}}
+{{- $modes := list .volume.accessMode -}}
+{{- if .volume.existingClaim -}}
+{{- $claim := lookup "v1" "PersistentVolumeClaim" .root.Release.Namespace .volume.existingClaim -}}
+{{- $modes = ($claim.spec).accessModes | default $modes -}}
+{{- end -}}
+{{- if not (has "ReadWriteMany" $modes) -}}true{{- end -}}
+{{- end -}}
