@@ -352,7 +352,16 @@ describe('a camera on the network', () => {
     const started = call()
     await cameras.startCamera(started)
     const [former] = programs()
+    const left: unknown[] = []
+    stack.service.rooms.get(started.roomId).observe({
+      published: () => undefined,
+      unpublished: () => undefined,
+      changed: () => undefined,
+      closed: () => undefined,
+      left: (connectionId, isReplaced) => void left.push({ connectionId, isReplaced }),
+    })
     await cameras.startCamera(started)
+    expect(left).toEqual([{ connectionId: 'cam', isReplaced: true }])
     await until('the former program has ended', () => !programs().includes(former!) && programs().length === 1)
     await stack.service.closeRoom(started)
     await until('its program has ended', () => programs().length === 0)

@@ -34,7 +34,7 @@ export class IpCamerasService implements Commands<CameraCommand> {
     return this.media.inOrder(call, async () => {
       const checked = await checkCameraAddress(call.source.uri, call.source.allowedAddresses)
       const room = await this.media.rooms.open(call, call)
-      room.leave(call.connectionId)
+      room.leave(call.connectionId, { isReplaced: true })
       // A camera whose tracks are not known is read at once.
       const environment = this.#environment(room, call, program, call.tracks ? undefined : checked)
       const { camera, tracks } = await Camera.open(room, call, environment).catch((error: unknown) => {

@@ -105,7 +105,7 @@ export class MediaService implements Commands {
 
   async #enter(call: NodeCommandCall<'join'>, { isPerStream = false } = {}): Promise<{ room: Room; peer: Peer }> {
     const room = await this.rooms.open(call, call)
-    room.leave(call.connectionId)
+    room.leave(call.connectionId, { isReplaced: true })
     room.networkQualityMs = call.networkQualityMs
     const { connectionId, limits, mutedVideo, record, clientData, serverData } = call
     const metadata = { record, clientData, serverData }

@@ -26,8 +26,8 @@ export interface RoomObserver {
   changed(stream: Stream): void
   /** The forwarded tracks of these kinds were replaced; the former ones end soon. */
   mediaReplaced?(stream: Stream, kinds: readonly MediaKind[]): void
-  /** A peer has left; its streams were unpublished before. */
-  left?(connectionId: string): void
+  /** A participant has left; its streams were unpublished before. `isReplaced`: it is about to enter again. */
+  left?(connectionId: string, isReplaced: boolean): void
   /** The room and all its streams are closed. */
   closed(): void
 }
@@ -224,14 +224,12 @@ export class Room {
     this.context.counts.cameras++
   }
 
-  leave(connectionId: string): void {
+  /** `isReplaced`: the participant is about to enter again. */
+  leave(connectionId: string, { isReplaced = false } = {}): void {
     const participant = this.cameras.get(connectionId) ?? this.peers.get(connectionId)
-    if (!participant) return
-    this.peers.delete(connectionId)
-    if (this.cameras.delete(connectionId)) this.context.counts.cameras--
-    this.context.counts.connections--
-    participant.close()
-    for (const observer of this.#observers) observer.left?.(connectionId)
+    if (participant) this.#remove(participant)
+    // Also after a replacement that has failed, for which the observers have kept something.
+    for (const observer of this.#observers) observer.left?.(connectionId, isReplaced)
   }
 
   stream(streamId: string): Stream {
@@ -306,6 +304,14 @@ export class Room {
     for (const connectionId of this.connectionIds) this.leave(connectionId)
     for (const roomRouter of this.#routers) roomRouter.close()
     this.#routers.clear()
+  }
+
+  #remove(participant: Publisher): void {
+    const { connectionId } = participant
+    this.peers.delete(connectionId)
+    if (this.cameras.delete(connectionId)) this.context.counts.cameras--
+    this.context.counts.connections--
+    participant.close()
   }
 
   #chooseRouter(expected: number): RoomRouter {

@@ -124,10 +124,12 @@ export class RoomSpeech implements RoomObserver {
   /** While a stream is muted no audio arrives. */
   changed(): void {}
 
-  left(connectionId: string): void {
+  /** Only the client that enters again repeats its subscriptions: those of others to its speech go on. */
+  left(connectionId: string, isReplaced: boolean): void {
     const reason = `connection ${connectionId} has left`
     for (const publisherId of [...(this.#pairs.get(connectionId)?.keys() ?? [])])
       this.#endPair(connectionId, publisherId, reason)
+    if (isReplaced) return
     for (const subscriberId of [...this.#pairs.keys()]) this.#endPair(subscriberId, connectionId, reason)
     for (const speech of this.#speechesOf(connectionId)) {
       speech.transcription = undefined

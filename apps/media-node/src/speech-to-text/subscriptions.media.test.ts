@@ -112,6 +112,32 @@ withEngine(
 )
 
 withEngine(
+  'a participant that enters again ends its own subscriptions, and those of others to its speech go on until it leaves',
+  async () => {
+    const { roomId, pub } = await suite.captions.room()
+    await suite.captions.subscribe(roomId)
+    await suite.captions.subscribe(roomId, 'pub', { publisherId: 'sub' })
+    await pub.say([HEAR])
+    await suite.captions.recognized(roomId)
+    const again = await suite.captions.talker(roomId, 'pub')
+    await expect(suite.captions.unsubscribe(roomId, 'pub', 'sub')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    await again.publish('again')
+    await until('its stream is open', () => suite.captions.service.streams === 1)
+    await again.say([OPEN])
+    const [, second] = await suite.captions.recognized(roomId, 2)
+    expect(second).toMatchObject({ connectionId: 'pub', streamId: 'again' })
+    expect(wordErrorRate(OPEN, second!.text)).toBeLessThanOrEqual(0.25)
+    expect(suite.captions.events(roomId, 'speechToText').at(-1)?.to).toEqual(['sub'])
+    // It cannot enter again, and leaves.
+    suite.captions.stack.service.rooms.get(roomId).leave('pub', { isReplaced: true })
+    expect(suite.captions.service.rooms).toBe(1)
+    await again.leave()
+    expect(suite.captions.service.rooms).toBe(0)
+  },
+  LONG_MS,
+)
+
+withEngine(
   'a connection has a limited number of subscriptions',
   async () => {
     const publishers = Array.from({ length: SPEECH_SUBSCRIPTIONS_PER_CONNECTION + 1 }, (_, at) => `silent${at}`)
