@@ -56,12 +56,19 @@ export class RoomSpeech implements RoomObserver {
     this.#room.peer(connectionId)
     this.#room.participant(publisherId)
     const pair = this.#pair(connectionId, publisherId)
-    if (pair.pending?.subscription.lang === lang) return pair.pending.answer
+    const isTranscribed = settings.transcripts ?? false
+    if (pair.pending?.subscription.lang === lang) {
+      pair.pending.subscription.isTranscribed = isTranscribed
+      return pair.pending.answer
+    }
     if (pair.pending) this.#end(pair.pending.subscription, replaced())
     pair.pending = undefined
-    if (pair.active?.lang === lang) return Promise.resolve()
+    if (pair.active?.lang === lang) {
+      pair.active.isTranscribed = isTranscribed
+      return Promise.resolve()
+    }
     const subscription = new SpeechSubscription(connectionId, publisherId, lang)
-    subscription.isTranscribed = settings.transcripts ?? false
+    subscription.isTranscribed = isTranscribed
     const answer = this.#prepare(pair, subscription, settings)
     pair.pending = { subscription, answer }
     return answer

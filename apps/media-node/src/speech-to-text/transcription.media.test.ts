@@ -99,3 +99,20 @@ withEngine(
   },
   LONG_MS,
 )
+
+withEngine(
+  'a repeated subscription decides whether its sentences are transcribed, also while the first one is pending',
+  async () => {
+    const { roomId, pub } = await suite.captions.room(['sub', 'other'])
+    await suite.captions.subscribe(roomId, 'sub', { transcripts: false })
+    await suite.captions.subscribe(roomId, 'sub', { transcripts: true })
+    const pending = [false, true].map((transcripts) =>
+      suite.captions.subscribe(roomId, 'other', { lang: 'en-GB', transcripts }),
+    )
+    await Promise.all(pending)
+    await pub.say([HEAR])
+    const languages = (await suite.captions.transcribed(roomId, 2)).map(({ lang }) => lang)
+    expect(languages.toSorted()).toEqual(['en-GB', 'en-US'])
+  },
+  LONG_MS,
+)
