@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type ModelFiles, recognizeFiles } from './model-files.js'
@@ -147,6 +147,46 @@ describe('the model of a language', () => {
       code: 'invalid-model',
       message: expect.stringMatching(words),
     })
+  })
+})
+
+/** Runs it as another account than root, which may read everything. */
+async function withoutRights<T>(run: () => Promise<T>): Promise<T> {
+  const isRoot = process.geteuid?.() === 0
+  if (isRoot) process.seteuid?.(65_534)
+  try {
+    return await run()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
+
+describe('a model of another account', () => {
+  it.each([
+    ['', 'its folder cannot be read (EACCES)'],
+    ['en-US', 'its folder cannot be read (EACCES)'],
+    ['en-US/am', 'am cannot be read (EACCES)'],
+    ['en-US/stt.json', 'stt.json cannot be read (EACCES)'],
+  ])('cannot be used, with the reason: without rights to %j', async (closed, reason) => {
+    const models = modelsWith({ 'en-US/stt.json': { engine: 'vosk' }, ...filled(['am/final.mdl']) })
+    chmodSync(models, 0o755)
+    const path = join(models, closed)
+    chmodSync(path, 0)
+    try {
+      await expect(withoutRights(() => findModel(models, 'en-US'))).rejects.toMatchObject({
+        code: 'invalid-model',
+        message: `the language model en-US cannot be used: ${reason}`,
+      })
+      if (closed !== '') {
+        const listed = await withoutRights(() => listModels(models))
+        expect(listed).toEqual({
+          models: [],
+          problems: [{ language: 'en-US', reason: expect.stringContaining(reason) }],
+        })
+      }
+    } finally {
+      chmodSync(path, 0o755)
+    }
   })
 })
 

@@ -1,5 +1,6 @@
+import type { Stats } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { z } from 'zod'
 import { ModelError } from './model-error.js'
 import { modelFiles, type ModelFiles, recognizeFiles, requiredFiles } from './model-files.js'
@@ -21,15 +22,17 @@ export interface LanguageModel {
 /** @throws ModelError when the language has no folder or the folder holds no usable model */
 export async function findModel(models: string, language: string): Promise<LanguageModel> {
   const folder = join(models, language)
-  if (!LANGUAGE.test(language) || !(await isFolder(folder)))
+  if (!LANGUAGE.test(language) || !(await readOf(folder, language, isFolder(folder))))
     throw new ModelError('unknown-language', `no language model for ${JSON.stringify(language.slice(0, 64))}`)
   return readModel(folder, language)
 }
 
 /** @throws ModelError when the folder holds no usable model */
-export async function readModel(folder: string, language: string): Promise<LanguageModel> {
-  const invalid = (reason: string): ModelError =>
-    new ModelError('invalid-model', `the language model ${language} cannot be used: ${reason}`)
+export const readModel = (folder: string, language: string): Promise<LanguageModel> =>
+  readOf(folder, language, inspect(folder, language))
+
+async function inspect(folder: string, language: string): Promise<LanguageModel> {
+  const invalid = (reason: string): ModelError => invalidModel(language, reason)
   const sizes = await sizesOf(folder)
   if (!sizes) throw invalid(`its folder holds more than ${MOST_FILES} files`)
   const names = [...sizes.keys()]
@@ -45,6 +48,20 @@ export async function readModel(folder: string, language: string): Promise<Langu
   return { language, folder, files, bytes: [...sizes.values()].reduce((sum, size) => sum + size, 0) }
 }
 
+const invalidModel = (language: string, reason: string): ModelError =>
+  new ModelError('invalid-model', `the language model ${language} cannot be used: ${reason}`)
+
+/** @throws ModelError that names the file of the folder which cannot be read */
+async function readOf<T>(folder: string, language: string, reading: Promise<T>): Promise<T> {
+  try {
+    return await reading
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException
+    if (path === undefined) throw error
+    throw invalidModel(language, `${relative(folder, path) || 'its folder'} cannot be read (${code})`)
+  }
+}
+
 /** All models below a folder, in the order of their languages, and the folders that hold none, each with the reason. */
 export async function listModels(
   models: string,
@@ -56,9 +73,10 @@ export async function listModels(
     throw error
   })
   for (const language of entries.toSorted()) {
-    if (!LANGUAGE.test(language) || !(await isFolder(join(models, language)))) continue
+    const folder = join(models, language)
     try {
-      found.push(await readModel(join(models, language), language))
+      if (LANGUAGE.test(language) && (await readOf(folder, language, isFolder(folder))))
+        found.push(await readModel(folder, language))
     } catch (error) {
       if (!(error instanceof ModelError)) throw error
       problems.push({ language, reason: error.message })
@@ -105,7 +123,7 @@ async function sizesOf(folder: string): Promise<Map<string, number> | undefined>
   for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
     for (const name of await readdir(join(folder, path))) {
       const child = path ? `${path}/${name}` : name
-      const info = await stat(join(folder, child)).catch(() => undefined)
+      const info = await infoOf(join(folder, child))
       if (info?.isDirectory()) pending.push(child)
       if (info?.isFile()) sizes.set(child, info.size)
       if (sizes.size + pending.length > MOST_FILES) return undefined
@@ -114,5 +132,11 @@ async function sizesOf(folder: string): Promise<Map<string, number> | undefined>
   return sizes
 }
 
-const isFolder = async (path: string): Promise<boolean> =>
-  (await stat(path).catch(() => undefined))?.isDirectory() === true
+const isFolder = async (path: string): Promise<boolean> => (await infoOf(path))?.isDirectory() === true
+
+/** Undefined for a path that leads to nothing, such as a link to a file that was removed. */
+const infoOf = (path: string): Promise<Stats | undefined> =>
+  stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(error.code ?? '')) return undefined
+    throw error
+  })
