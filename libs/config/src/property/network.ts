@@ -1,4 +1,4 @@
-import { isIP } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import { z } from 'zod'
 import type { PropertyType } from './property.js'
 import { address, isAddressOrNetwork, jsonStrings, jsonStringsOf, strings } from './types.js'
@@ -13,13 +13,16 @@ function originOf(text: string): string | undefined {
   return origin === 'null' ? `${protocol}//${host}` : origin
 }
 
+/** All pages, sandboxed frames, and pages of local files: browsers send the last two as they are. */
+const WITHOUT_HOST = ['*', 'null', 'file://']
+
 /** Origins of pages, and `*` for all. */
 export const origins: PropertyType<string[]> = {
   ...strings,
   label: 'a JSON array of `*` or origins such as `https://app.example.com`',
   schema: jsonStrings.transform((values, context) =>
     values.flatMap((value) => {
-      const origin = value === '*' ? value : originOf(value)
+      const origin = WITHOUT_HOST.includes(value) ? value : originOf(value)
       if (origin !== undefined) return [origin]
       const message = 'each must be * or an origin such as https://app.example.com'
       context.addIssue({ code: 'custom', message })
@@ -28,10 +31,17 @@ export const origins: PropertyType<string[]> = {
   ),
 }
 
+/** Whether the text is a network in the older notation, such as 10.0.0.0/255.0.0.0. */
+function isMaskedNetwork(value: string): boolean {
+  const [host = '', mask = '', ...rest] = value.split('/')
+  const bits = mask.split('.').map((byte) => Number(byte).toString(2).padStart(8, '0'))
+  return rest.length === 0 && isIPv4(host) && isIPv4(mask) && /^1+0*$/.test(bits.join(''))
+}
+
 const RANGES = ['loopback', 'linklocal', 'uniquelocal']
 /** No header of all senders can be trusted. */
 const isProxy = (value: string): boolean =>
-  RANGES.includes(value) || (isAddressOrNetwork(value) && !/\/0+$/.test(value))
+  RANGES.includes(value) || (isAddressOrNetwork(value) && !/\/0+$/.test(value)) || isMaskedNetwork(value)
 
 /** Proxies, as the HTTP server accepts them. */
 export const proxies = jsonStringsOf(

@@ -4,7 +4,10 @@ import { isForeign, namedOrigins } from './cross-site.js'
 const HOST = 'service.example:4443'
 const OWN = 'https://service.example:4443'
 const EVIL = 'https://evil.example'
-const NAMED = namedOrigins(['*', 'https://App.example/', 'capacitor://localhost'], 'https://public.example/base')
+const NAMED = namedOrigins(
+  ['*', 'null', 'https://App.example/', 'capacitor://localhost'],
+  'https://public.example/base',
+)
 
 describe('namedOrigins', () => {
   it('leaves out the wildcard, adds the public address and normalizes each origin as browsers do', () => {
