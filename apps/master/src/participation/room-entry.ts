@@ -23,6 +23,12 @@ export type OpenedTransports = NodeCommandResult<'join'>
 /** The media parameters of a participant with a transport for each stream. */
 export type PerStreamMedia = NodeCommandResult<'joinPerStream'>
 
+type OpenOn<Media> = (
+  place: RoomPlace,
+  params: NodeCommandParams<'join'>,
+  options: { timeoutMs?: number },
+) => Promise<Media>
+
 /** Opens a participant's media in the room of its session, on another node when the first one refuses. */
 @Injectable()
 export class RoomEntry {
@@ -37,26 +43,30 @@ export class RoomEntry {
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
   ) {}
 
-  /** Places the session first if it has no node. */
-  enter(participant: Participant): Promise<{ media: OpenedTransports; place: RoomPlace }> {
-    return this.#enter(participant, (place, params, options) =>
-      this.nodeCommands.request(place, 'join', params, options),
-    )
+  /** Places the session first if it has no node. `requireWanted`: called before each command; throws to end it. */
+  enter(participant: Participant, requireWanted?: () => void): Promise<{ media: OpenedTransports; place: RoomPlace }> {
+    const open: OpenOn<OpenedTransports> = (place, params, options) =>
+      this.nodeCommands.request(place, 'join', params, options)
+    return this.#enter(participant, open, requireWanted)
   }
 
   /**
    * As `enter`, for a client that uses another transport for each stream. The node does not pause its muted video: the
    * client sends black pictures.
    */
-  enterPerStream(participant: Participant): Promise<{ media: PerStreamMedia; place: RoomPlace }> {
-    return this.#enter(participant, (place, params, options) =>
-      this.nodeCommands.request(place, 'joinPerStream', { ...params, mutedVideo: 'forwarded' }, options),
-    )
+  enterPerStream(
+    participant: Participant,
+    requireWanted?: () => void,
+  ): Promise<{ media: PerStreamMedia; place: RoomPlace }> {
+    const open: OpenOn<PerStreamMedia> = (place, params, options) =>
+      this.nodeCommands.request(place, 'joinPerStream', { ...params, mutedVideo: 'forwarded' }, options)
+    return this.#enter(participant, open, requireWanted)
   }
 
   async #enter<Media>(
     participant: Participant,
-    open: (place: RoomPlace, params: NodeCommandParams<'join'>, options: { timeoutMs?: number }) => Promise<Media>,
+    open: OpenOn<Media>,
+    requireWanted?: () => void,
   ): Promise<{ media: Media; place: RoomPlace }> {
     const startedAt = performance.now()
     let commandMs = 0
@@ -72,6 +82,7 @@ export class RoomEntry {
         this.#transcribe(participant, candidate)
         return opened
       },
+      requireWanted,
       onFull: (refused) => this.#moveRefusedSession(participant.roomId, refused),
     })
     observeJoinStep('media_node', commandMs)

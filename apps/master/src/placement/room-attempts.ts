@@ -16,6 +16,8 @@ interface RoomAttempt<Result> {
   run: (place: RoomPlace, canFailOver: boolean) => Promise<Result>
   /** The node has no capacity, and the session cannot be placed on another node because of its other participants. */
   onFull?: (place: RoomPlace) => Promise<void>
+  /** Called before each run; throws when its result is not wanted any more. */
+  requireWanted?: (() => void) | undefined
 }
 
 /** Runs commands at the place of a session, and on another node when that one refuses. */
@@ -28,7 +30,7 @@ export class RoomAttempts {
   /** Places the session first if it has no node. */
   async enter<Result>(
     participant: EnteringParticipant,
-    { run, onFull }: RoomAttempt<Result>,
+    { run, onFull, requireWanted }: RoomAttempt<Result>,
   ): Promise<{ result: Result; place: RoomPlace }> {
     const refusals = new Map<string, ServiceError>()
     for (let attempt = 1; ; attempt++) {
@@ -36,6 +38,7 @@ export class RoomAttempts {
       const { place, isNew } = await placed.catch((error: unknown) => {
         throw lackedBy(refusals, error) ?? error
       })
+      requireWanted?.()
       const canFailOver = isNew && participant.forcedNodeId === null && this.placement.hasAlternative(place.nodeId)
       try {
         return { result: await run(place, canFailOver), place }

@@ -1,4 +1,4 @@
-import { newStreamId, type NodeCommand, type SignallingParams } from '@session-service/contract'
+import { newStreamId, type NodeCommand, ServiceError, type SignallingParams } from '@session-service/contract'
 import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
@@ -118,6 +118,29 @@ describe('a publication that the media node answers when its client has another 
     expect(await bob.waitFor('streamPropertyChanged')).toMatchObject({ streamId, connectionId })
     expect(bob.received('streamDestroyed')).toHaveLength(1)
   })
+})
+
+it('a rejoin whose client has another socket meanwhile does not replace the media of the rejoin on that socket', async () => {
+  const { id: sessionId } = await stack.api.createSession()
+  const { token } = await stack.api.createConnection(sessionId)
+  const [alice, again] = [await stack.openSocket(token ?? ''), await stack.openSocket(token ?? '')]
+  clients.push(again)
+  const { connectionId, resumeKey } = await alice.join()
+  node.commands.length = 0
+  const { promise, reject } = Promise.withResolvers<void>()
+  node.onCommand = (command) => (command === 'join' ? promise : undefined)
+  const unanswered = expect(alice.request('rejoin', {})).rejects.toThrow('closed')
+  await received('join', { connectionId })
+  // The media has moved: the first rejoin may try the new place.
+  await stack.postgres.query('UPDATE session SET media_epoch = 2 WHERE id = $1', [sessionId])
+  alice.terminate()
+  await unanswered
+  await again.request('resume', { connectionId, resumeKey })
+  node.onCommand = () => undefined
+  await again.request('rejoin', {})
+  reject(new ServiceError('CONFLICT', 'the room is of a newer epoch'))
+  await again.request('rejoin', {})
+  expect(node.callsOf('join')).toMatchObject([{ epoch: 1 }, { epoch: 2 }, { epoch: 2 }])
 })
 
 describe('a stream without a row', () => {

@@ -6,7 +6,7 @@ import { traceCall } from '../rpc-handlers/call-trace.js'
 import { JoinRpcHandlers } from '../rpc-handlers/join.rpc-handlers.js'
 import { MediaRpcHandlers } from '../rpc-handlers/media.rpc-handlers.js'
 import { ParticipantCalls } from '../rpc-handlers/participant-calls.js'
-import { requireJoinable } from '../rpc-handlers/participant-checks.js'
+import { requireCurrent, requireJoinable } from '../rpc-handlers/participant-checks.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { readCall } from '../rpc-handlers/read-call.js'
 import { isEntry } from './calls.js'
@@ -44,8 +44,7 @@ export class RpcDispatcher {
     if (isEntry(method)) return this.#enter(socket, method, params, id)
     const { participant } = socket
     if (!participant) throw new ServiceError('NOT_ALLOWED', `${method} before join`)
-    // The call waited in the queue meanwhile: its client repeats it on the other socket, or has given it up.
-    if (socket.isOver) throw new ServiceError('UNAVAILABLE', 'the participant has ended or has another socket')
+    requireCurrent(socket)
     if (method === 'leave') {
       await this.joinHandlers.leave(socket, participant)
       socket.answer(id, {})

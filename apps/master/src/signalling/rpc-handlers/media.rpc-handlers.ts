@@ -22,7 +22,7 @@ import { SpeechToTextService } from '../../speech-to-text/speech-to-text.service
 import { StreamsService } from '../../streams/streams.service.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
-import { connectionEnded, mediaMoving, requirePlace } from './participant-checks.js'
+import { connectionEnded, mediaMoving, requireCurrent, requirePlace } from './participant-checks.js'
 
 const MEDIA_METHODS = [
   'connectTransport',
@@ -168,7 +168,7 @@ export class MediaRpcHandlers {
 
   /** Opens new transports at the session's current place; `socket` holds notifications until the answer is sent. */
   rejoin(socket: ClientSocket, participant: JoinedParticipant): Promise<SignallingResult<'rejoin'>> {
-    return this.#rejoin(socket, participant, () => this.entry.enter(participant))
+    return this.#rejoin(socket, participant, () => this.entry.enter(participant, () => requireCurrent(socket)))
   }
 
   /** As `rejoin`, for a client with a transport for each stream. */
@@ -176,7 +176,7 @@ export class MediaRpcHandlers {
     socket: ClientSocket,
     participant: JoinedParticipant,
   ): Promise<Omit<SignallingResult<'rejoin'>, keyof OpenedTransports> & PerStreamMedia> {
-    return this.#rejoin(socket, participant, () => this.entry.enterPerStream(participant))
+    return this.#rejoin(socket, participant, () => this.entry.enterPerStream(participant, () => requireCurrent(socket)))
   }
 
   async #rejoin<M>(

@@ -9,6 +9,11 @@ export const connectionEnded = (): ServiceError => new ServiceError('UNAUTHENTIC
 export const mediaMoving = (): ServiceError =>
   new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
 
+/** Refuses a call that has waited: its client repeats it on the other socket, or has given it up. */
+export function requireCurrent(socket: ClientSocket): void {
+  if (socket.isOver) throw new ServiceError('UNAVAILABLE', 'the participant has ended or has another socket')
+}
+
 export function requirePlace({ place }: JoinedParticipant): RoomPlace {
   if (!place) throw mediaMoving()
   return place
