@@ -30,7 +30,11 @@ export const compositorPackages = (context) => programPackages(context, COMPOSIT
 /** Records a short file, so that a missing element is reported now and by its name. */
 async function tryOut(talk, folder) {
   const file = join(folder, 'trial.mp4')
-  const lines = [['start', 160, 120, 10, 1, 1, 100, 64, 100, file], ['tile', 'name', 0, 0, 80, 60, 1, 'Name'], ['stop']]
+  const lines = [
+    ['start', 160, 120, 10, 1, 1, 100, 64, 100, 10_000, file],
+    ['tile', 'name', 0, 0, 80, 60, 1, 'Name'],
+    ['stop'],
+  ]
   const output = await talk(lines.map((words) => `${words.join('\t')}\n`).join(''))
   const message = /"event":"error".*"message":"(.*)"/.exec(output)?.[1]
   if (message !== undefined || !output.includes('"event":"stopped"')) return message ?? 'it ended early.'

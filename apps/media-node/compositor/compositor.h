@@ -29,6 +29,8 @@ typedef struct {
   gboolean has_video, has_audio;
   /* How long packets wait for missing ones, ms. */
   gint latency_ms;
+  /* After this time without any work the program ends, ms: its pipeline hangs. */
+  gint stall_ms;
   gint fragment_ms;
   gchar *file;
   /* The log of a recording that is composed afterwards; NULL: composed live. */

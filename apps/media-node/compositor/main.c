@@ -16,7 +16,7 @@ static GMainLoop *loop;
 static int exit_code;
 
 static gboolean read_settings(gchar **words, guint count, Settings *settings) {
-  if (count < 10) return FALSE;
+  if (count < 11) return FALSE;
   *settings = (Settings){.width = atoi(words[1]),
                          .height = atoi(words[2]),
                          .fps = atoi(words[3]),
@@ -25,9 +25,10 @@ static gboolean read_settings(gchar **words, guint count, Settings *settings) {
                          .video_kbps = atoi(words[6]),
                          .audio_kbps = atoi(words[7]),
                          .latency_ms = atoi(words[8]),
+                         .stall_ms = atoi(words[9]),
                          .fragment_ms = 1000,
-                         .file = g_strdup(words[9]),
-                         .log = count > 10 ? g_strdup(words[10]) : NULL};
+                         .file = g_strdup(words[10]),
+                         .log = count > 11 ? g_strdup(words[11]) : NULL};
   return settings->has_video || settings->has_audio;
 }
 

@@ -1,6 +1,11 @@
 #include "compositor.h"
 
+#include <stdlib.h>
+#include <time.h>
+
 #define WAIT_US 200000
+/* Processor time that WAIT_US without any work takes at most. */
+#define IDLE_WAIT (CLOCKS_PER_SEC / 1000)
 #define BACKGROUND 16
 
 struct Actor {
@@ -170,11 +175,26 @@ static gboolean has_failed(void) {
   return is_error;
 }
 
+/* Counts waits in which no thread did any work: one that gets no processor time for long does not wake up either. */
+static void end_if_stalled(gint64 *idle_us, clock_t *worked) {
+  clock_t before = *worked;
+  *worked = clock();
+  *idle_us = *worked - before < IDLE_WAIT ? *idle_us + WAIT_US : 0;
+  if (*idle_us < output_settings()->stall_ms * 1000LL) return;
+  event_error(NULL, "the composition hangs");
+  exit(3);
+}
+
 static gboolean wait_for(guint count) {
   gboolean is_alive = TRUE;
+  gint64 idle_us = 0;
+  clock_t worked = clock();
   g_mutex_lock(&lock);
-  while (frames_shown < count && is_alive)
-    if (!g_cond_wait_until(&shown, &lock, g_get_monotonic_time() + WAIT_US)) is_alive = !has_failed();
+  while (frames_shown < count && is_alive) {
+    if (g_cond_wait_until(&shown, &lock, g_get_monotonic_time() + WAIT_US)) continue;
+    end_if_stalled(&idle_us, &worked);
+    is_alive = !has_failed();
+  }
   g_mutex_unlock(&lock);
   return is_alive;
 }

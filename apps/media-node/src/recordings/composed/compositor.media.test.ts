@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
+import { execFileSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { until } from '@session-service/local-stack'
+import { Composer } from '../deferred/composer.js'
 import { rtpPackets } from '../fixtures/rtp-packets.js'
 import { Compositor, type CompositorEvent } from './compositor.js'
 import { probe } from './fixtures/recorded.js'
@@ -17,16 +19,25 @@ const LOST = 5
 
 let folder: string
 let compositor: Compositor
+let composer: Composer | undefined
 let events: CompositorEvent[]
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'compositor-'))
   events = []
+  composer = undefined
   compositor = new Compositor(process.env.COMPOSITOR_BIN!, (event) => void events.push(event))
 })
 afterEach(async () => {
-  await compositor.kill()
+  composer?.kill('is left')
+  await Promise.all([compositor.kill(), composer?.exited])
   await rm(folder, { recursive: true })
 })
+
+const file = (): string => join(folder, 'composed.mp4')
+const opening = ({ frameRate = 25, hasAudio = 1, stallMs = 10_000 }): (string | number)[] => [
+  ...[128, 72, frameRate, 1, hasAudio, 100, 96, 200, stallMs],
+  file(),
+]
 
 const ofPicture = (): string[] =>
   events.map(({ event }) => event).filter((event) => ['media', 'broken'].includes(event))
@@ -44,7 +55,7 @@ const squares = (side: number, frames: number): Promise<Buffer[]> =>
 
 /** Starts a recording of one participant, and sends it the packets in time; undefined ones are lost. */
 async function record(packets: readonly (Buffer | undefined)[]): Promise<void> {
-  compositor.send('start', 128, 72, 25, 1, 0, 100, 96, 200, join(folder, 'composed.mp4'))
+  compositor.send('start', ...opening({ hasAudio: 0 }))
   compositor.send('add', 1, 'VP8', PAYLOAD_TYPE, -1)
   compositor.send('place', 1, 0, 0, 128, 72, 1)
   const port = await until('it listens', () => events.find((event) => event.event === 'listening')?.video.rtp)
@@ -79,6 +90,24 @@ it('continues at once when the pictures of a participant get another size', asyn
   expect(sizes()).toEqual(sides)
   expect(ofPicture()).toEqual(['media'])
   expect(events.filter(({ event }) => event === 'error')).toEqual([])
-  const { duration } = await probe(join(folder, 'composed.mp4'))
+  const { duration } = await probe(file())
   expect(duration * 1_000).toBeGreaterThan((packets.length - KEY_FRAME_EVERY) * FRAME_MS)
+})
+
+/** Begins to compose a log without packets. */
+async function composeLog(seconds: number, words: readonly (string | number)[]): Promise<Composer> {
+  const log = join(folder, 'packets.log')
+  const tick = Buffer.alloc(16)
+  tick.writeUInt32LE(0xffff_ffff)
+  tick.writeBigInt64LE(BigInt(seconds * 1_000_000), 8)
+  await writeFile(log, Buffer.concat([Buffer.from('packets1'), tick]))
+  const hooks = { onPicture: () => undefined, onError: () => undefined }
+  return (composer = new Composer(process.env.COMPOSITOR_BIN!, [...words, log], file(), hooks))
+}
+
+it('ends with an error when its file takes no more data', async () => {
+  execFileSync('mkfifo', [file()])
+  await using _reader = await open(file(), 'r+')
+  const composing = await composeLog(1_000, opening({ stallMs: 400 }))
+  await expect(composing.until(Number.MAX_SAFE_INTEGER)).rejects.toThrow('the composition hangs')
 })

@@ -5,6 +5,8 @@ import { AUDIO_KBPS, videoKbps } from './quality.js'
 
 /** The jitter buffer: the network jitter has been removed before, and loopback has little. */
 const LATENCY_MS = 200
+/** The compositor ends when it waits for a frame and does nothing for this long: its pipeline hangs. */
+const STALL_MS = 60_000
 
 /** The codecs of videos that the compositor decodes. */
 const CODECS = new Set(['VP8', 'VP9', 'H264'])
@@ -35,7 +37,8 @@ export function settingsOf({ output, hasAudio, hasVideo }: RecordingJob): Compos
 /** The command that opens the file at `path`, live or of a log. */
 export function openCommand({ size, frameRate, kinds }: CompositionSettings, path: string): (string | number)[] {
   const has = (['video', 'audio'] as const).map((kind) => Number(kinds.includes(kind)))
-  return [size.width, size.height, frameRate, ...has, videoKbps(size, frameRate), AUDIO_KBPS, LATENCY_MS, path]
+  const kbps = [videoKbps(size, frameRate), AUDIO_KBPS]
+  return [size.width, size.height, frameRate, ...has, ...kbps, LATENCY_MS, STALL_MS, path]
 }
 
 interface Sent {
