@@ -20,14 +20,28 @@ const Settings *output_settings(void) { return &chosen; }
 #define AAC "avenc_aac aac-coder=fast"
 
 /*
+ * The muxer keeps a picture until it has the sound after it: up to three AAC frames later, as the encoder is one behind. The
+ * next picture is composed, and its sound is mixed, only when the one before was taken: at rates at which the sound of three
+ * pictures is less, pictures have to wait in a queue. It holds enough of them for 120 a second.
+ */
+#define AAC_FRAME 1024
+#define QUEUE "queue max-size-buffers=8 max-size-bytes=0 max-size-time=0 ! "
+
+static gboolean needs_queue(const Settings *settings) {
+  return settings->has_audio && settings->fps * AAC_FRAME > SAMPLE_RATE;
+}
+
+/*
  * The output's format is pinned: a colour space that differs from the encoder's costs a conversion of every frame. No
- * h264parse: it drops time stamps. No queues: each thread between two elements costs more than it gains.
+ * h264parse: it drops time stamps. No queues where they are not needed: each thread between two elements costs more than
+ * it gains.
  */
 static void describe_video(GString *text, const Settings *settings) {
   g_string_append_printf(text,
                          "compositor name=video background=black max-threads=1 ! " RAW_VIDEO " ! " ENCODER
-                         "bitrate=%d key-int-max=%d ! video/x-h264,profile=high,stream-format=avc,alignment=au ! mux. ",
-                         settings->width, settings->height, settings->fps, settings->video_kbps, 2 * settings->fps);
+                         "bitrate=%d key-int-max=%d ! video/x-h264,profile=high,stream-format=avc,alignment=au ! %smux. ",
+                         settings->width, settings->height, settings->fps, settings->video_kbps, 2 * settings->fps,
+                         needs_queue(settings) ? QUEUE : "");
 }
 
 static void describe_audio(GString *text, const Settings *settings) {

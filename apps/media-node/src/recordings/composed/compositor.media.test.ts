@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals'
 import { execFileSync } from 'node:child_process'
 import { createSocket } from 'node:dgram'
-import { mkdtemp, open, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -16,6 +16,8 @@ const FRAMES = 50
 const FRAME_MS = 40
 const KEY_FRAME_EVERY = 20
 const LOST = 5
+/** AAC frames begin before the first picture and end after the last one. */
+const TOLERANCE_S = 0.1
 
 let folder: string
 let compositor: Compositor
@@ -94,6 +96,17 @@ it('continues at once when the pictures of a participant get another size', asyn
   expect(duration * 1_000).toBeGreaterThan((packets.length - KEY_FRAME_EVERY) * FRAME_MS)
 })
 
+it.each([60, 120])('records %d frames a second with sound', async (frameRate) => {
+  compositor.send('start', ...opening({ frameRate }))
+  const written = async (): Promise<number> => ((await stat(file())).size > 0 ? (await probe(file())).duration : 0)
+  await until('two seconds are written', async () => (await written().catch(() => 0)) >= 2)
+  await compositor.stop()
+  const { streams, duration } = await probe(file())
+  expect(streams.map(({ codec }) => codec)).toEqual(['h264', 'aac'])
+  expect(Math.abs(duration - streams[0]!.frames / frameRate)).toBeLessThan(TOLERANCE_S)
+  expect(streams[0]!.fps).toBeCloseTo(frameRate, 0)
+})
+
 /** Begins to compose a log without packets. */
 async function composeLog(seconds: number, words: readonly (string | number)[]): Promise<Composer> {
   const log = join(folder, 'packets.log')
@@ -104,6 +117,16 @@ async function composeLog(seconds: number, words: readonly (string | number)[]):
   const hooks = { onPicture: () => undefined, onError: () => undefined }
   return (composer = new Composer(process.env.COMPOSITOR_BIN!, [...words, log], file(), hooks))
 }
+
+it.each([1, 46, 47, 60, 120])('composes %d frames a second with sound from a log', async (frameRate) => {
+  const seconds = 6
+  const composing = await composeLog(seconds, opening({ frameRate }))
+  await composing.until(Number.MAX_SAFE_INTEGER)
+  await composing.finish()
+  const { streams, duration } = await probe(file())
+  expect(streams).toMatchObject([{ codec: 'h264', frames: seconds * frameRate }, { codec: 'aac' }])
+  expect(Math.abs(duration - seconds)).toBeLessThan(TOLERANCE_S)
+})
 
 it('ends with an error when its file takes no more data', async () => {
   execFileSync('mkfifo', [file()])
