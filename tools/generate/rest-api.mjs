@@ -160,7 +160,7 @@ The interface for backends, which implements the contract of an existing product
 - **Authentication**: HTTP Basic, user \`SERVICEAPP\`, password \`SERVICE_SECRET\`, or a secret of \`SERVICE_API_SECRETS\` with a role: \`all\`, \`read-only\`, or \`session-prefix\`, which has access only to sessions whose ids start with its prefix ([operations.md](operations.md#secrets-of-the-rest-api)).
 - **Bodies** are JSON in UTF-8, at most 1 MiB. A member that is null counts as absent; unknown members are ignored. Times are UTC milliseconds.
 - **Errors** have a body of the form ${linkTo('ErrorView')}; \`message\` names each invalid field.
-- **Retries**: a 503 means that the operation may not have been done. With the header \`Idempotency-Key\` (1 to 255 visible ASCII characters) a POST is carried out once, however often it is sent within a day; repetitions get the first answer, with \`Idempotent-Replayed: true\`. Answers other than 2xx are not stored.
+- **Retries**: a 503 means that the operation may not have been done. With the header \`Idempotency-Key\` (1 to 255 visible ASCII characters) a POST is carried out once, however often it is sent within a day; repetitions get the first answer, with \`Idempotent-Replayed: true\`. Answers other than 2xx are not stored. Each secret has its own keys; \`SERVICE_SECRET\` and \`SERVICE_SECRET_PREVIOUS\` have the same ones.
 - Every answer has the header \`X-Request-Id\`, which the logs contain too.`
 
 const DEPRECATED_SHAPES = `Each request to one logs a warning that names its replacement. The answers have earlier shapes:

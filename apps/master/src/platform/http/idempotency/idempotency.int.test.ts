@@ -14,10 +14,21 @@ import { IdempotentCalls } from './idempotent-calls.service.js'
 
 jest.setTimeout(60_000)
 
+const ONE = 'a-secret-of-one-tenant'
+const OTHER = 'a-secret-of-another-tenant'
+const FORMER = 'a-former-secret-of-the-service'
+
 let stack: Stack
 let apis: ServiceApi[]
 beforeAll(async () => {
-  stack = await startStack({ masters: 2 })
+  const tenants = [
+    { name: 'one', secret: ONE, role: 'session-prefix', prefix: 'one_' },
+    { name: 'other', secret: OTHER, role: 'session-prefix', prefix: 'other_' },
+  ]
+  stack = await startStack({
+    masters: 2,
+    masterEnv: { SERVICE_API_SECRETS: JSON.stringify(tenants), SERVICE_SECRET_PREVIOUS: FORMER },
+  })
   apis = stack.masters.map((_, nth) => stack.apiOf(nth))
 })
 afterAll(() => stack.stop())
@@ -77,6 +88,36 @@ describe('a POST with an Idempotency-Key', () => {
     await post('/sessions', {})
     const other = await post(path, body, key, 1)
     expect([other.status, replayed(other)]).toEqual([422, false])
+  })
+
+  it('is another one for each credential, and the same for both secrets of the service', async () => {
+    const create = (secret: string, customSessionId: string): Promise<RestAnswer> =>
+      new ServiceApi(stack.masterUrl, secret).transport.send({
+        method: 'POST',
+        path: '/service/api/sessions',
+        body: { customSessionId },
+        idempotencyKey: key,
+      })
+    const answers: [status: number, isReplayed: boolean][] = []
+    for (const [secret, id] of [
+      [ONE, 'one_a'],
+      [OTHER, 'other_a'],
+      [FORMER, 'main_a'],
+      [ONE, 'one_a'],
+      [ONE, 'one_b'],
+      [stack.secret, 'main_a'],
+    ] as const) {
+      const answer = await create(secret, id)
+      answers.push([answer.status, replayed(answer)])
+    }
+    expect(answers).toEqual([
+      [200, false],
+      [200, false],
+      [200, false],
+      [200, true],
+      [422, false],
+      [200, true],
+    ])
   })
 
   it('is carried out once when it is sent many times at once; the others get 409 with Retry-After', async () => {

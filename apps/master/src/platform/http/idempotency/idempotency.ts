@@ -1,6 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import { Logger } from '@nestjs/common'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Credential } from '../../authentication/basic-credentials.js'
 import type { Answer, IdempotentCalls } from './idempotent-calls.service.js'
 
 const HEADER = 'idempotency-key'
@@ -8,6 +9,7 @@ const HEADER = 'idempotency-key'
 const API = /^\/(service\/)?api\//
 /** Visible ASCII, which proxies do not change. */
 const KEY = /^[\x21-\x7e]{1,255}$/
+const SERVICE_SECRETS = new Set(['SERVICE_SECRET', 'SERVICE_SECRET_PREVIOUS'])
 /** Most calls are answered within this time, s. */
 const RETRY_AFTER_S = 1
 
@@ -49,12 +51,16 @@ export function answerRetries(fastify: FastifyInstance, calls: IdempotentCalls):
   })
 }
 
-function keyOf({ method, routeOptions, headers }: FastifyRequest): string | undefined {
+function keyOf({ method, routeOptions, headers, credential }: FastifyRequest): string | undefined {
   const key = headers[HEADER]
   if (key === undefined || method !== 'POST' || !API.test(routeOptions.url ?? '')) return undefined
-  if (typeof key === 'string' && KEY.test(key)) return key
+  if (typeof key === 'string' && KEY.test(key)) return ownKey(credential, key)
   throw new ServiceError('INVALID', 'Idempotency-Key must have 1 to 255 visible ASCII characters')
 }
+
+/** Each credential has its own keys; both secrets of the service have the same, for retries across a rotation. */
+const ownKey = (credential: Credential | null, key: string): string =>
+  credential === null || SERVICE_SECRETS.has(credential.name) ? key : `${credential.name} ${key}`
 
 function reject(state: 'inProgress' | 'different', reply: FastifyReply): never {
   if (state === 'different')
