@@ -138,7 +138,6 @@ describe('POST sessions', () => {
     ['broken JSON', '{"mediaMode":', 400],
     ['an array', '[]', 400],
     ['a string', '"x"', 400],
-    ['prototype keys', '{"__proto__":{"polluted":1}}', 400],
     ['more than a megabyte', JSON.stringify({ customSessionId: 'x'.repeat(1_100_000) }), 413],
   ])('rejects %s', async (_, body, status) => {
     expect((await stack.rest('POST', '/sessions', body)).status).toBe(status)

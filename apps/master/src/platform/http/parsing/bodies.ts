@@ -17,7 +17,8 @@ const invalid = (message: string): ServiceError => new ServiceError('INVALID', m
  * type of an empty body does not matter: some clients send the type of a form with it.
  */
 export function readBodies(fastify: FastifyInstance): void {
-  const parse = fastify.getDefaultJsonParser('error', 'error')
+  // No member of the contract has these names: they are dropped like others that are not known.
+  const parse = fastify.getDefaultJsonParser('remove', 'remove')
   fastify.removeAllContentTypeParsers()
   fastify.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
