@@ -1,6 +1,17 @@
 import { z } from 'zod'
 import { type Known, property, type PropertyType } from '../property/property.js'
-import { baseUrl, boolean, choice, integer, path, percent, strings, text, urls } from '../property/types.js'
+import {
+  baseUrl,
+  boolean,
+  choice,
+  integer,
+  path,
+  percent,
+  strings,
+  text,
+  urls,
+  urlWithoutUserinfo,
+} from '../property/types.js'
 
 const DAY_S = 86_400
 const MAX_NODES = 1_000
@@ -41,14 +52,6 @@ const speechEngine: typeof ENGINES = {
       abort: true,
     })
     .pipe(ENGINES.schema),
-}
-
-const HTTP_URL = baseUrl('http', 'https')
-const searchHost: typeof HTTP_URL = {
-  ...HTTP_URL,
-  schema: HTTP_URL.schema.refine((value) => new URL(value).username === '', {
-    error: 'must not contain credentials: use SEARCH_USERNAME and SEARCH_PASSWORD',
-  }),
 }
 
 /** Cluster, autoscaling and statistics. */
@@ -169,7 +172,7 @@ export const CLUSTER = {
     default: false,
     meaning: 'Send events and summaries of sessions to a search server, OpenSearch or a compatible one',
   }),
-  SERVICE_PRO_SEARCH_HOST: property('master', searchHost, {
+  SERVICE_PRO_SEARCH_HOST: property('master', urlWithoutUserinfo('SEARCH_USERNAME and SEARCH_PASSWORD'), {
     default: '',
     meaning: 'URL of the search server; mandatory when SERVICE_PRO_SEARCH is true',
   }),
@@ -185,7 +188,7 @@ export const CLUSTER = {
     restartable: true,
     meaning: 'Serve the dashboard for operators at `/service/dashboard/`',
   }),
-  SERVICE_PRO_DASHBOARD_HOST: property('master', HTTP_URL, {
+  SERVICE_PRO_DASHBOARD_HOST: property('master', baseUrl('http', 'https'), {
     default: '',
     meaning: 'URL of another dashboard, to which the dashboard links',
   }),

@@ -1,13 +1,14 @@
 import { property } from '../property/property.js'
-import { address, baseUrl, choice, headerLines, portOrFree, share, textMatching, urls } from '../property/types.js'
-
-const HTTP_URL = baseUrl('http', 'https')
-const collector: typeof HTTP_URL = {
-  ...HTTP_URL,
-  schema: HTTP_URL.schema.refine((value) => new URL(value).username === '', {
-    error: 'must not contain credentials: use SERVICE_TRACING_HEADERS',
-  }),
-}
+import {
+  address,
+  choice,
+  headerLines,
+  portOrFree,
+  share,
+  textMatching,
+  urls,
+  urlWithoutUserinfo,
+} from '../property/types.js'
 
 export const COMMON = {
   NATS_URL: property('both', urls('nats', 'tls'), {
@@ -28,7 +29,7 @@ export const COMMON = {
     default: 'json',
     meaning: 'Log format: one JSON object per line, or readable text',
   }),
-  SERVICE_TRACING_ENDPOINT: property('both', collector, {
+  SERVICE_TRACING_ENDPOINT: property('both', urlWithoutUserinfo('SERVICE_TRACING_HEADERS'), {
     default: '',
     meaning: 'URL of an OTLP/HTTP collector that gets spans, without `/v1/traces`; empty: no tracing',
   }),

@@ -25,6 +25,7 @@ import {
   textMatching,
   url,
   urls,
+  urlWithoutUserinfo,
 } from './types.js'
 
 const BAD_USERINFO = 'user and password of the URL must be percent-encoded UTF-8'
@@ -126,6 +127,12 @@ describe('types', () => {
     ['textMatching', word, 'a b', 'must be a word'],
     ['url', url('http'), 'example.org', 'must be a URL with scheme (http) and host'],
     ['url', url('http'), 'http://', 'must be a URL with scheme (http) and host'],
+    ...['http://user@host', 'http://:secret@host'].map((value): [string, PropertyType<unknown>, string, string] => [
+      'urlWithoutUserinfo',
+      urlWithoutUserinfo('OTHER'),
+      value,
+      'must not contain credentials: use OTHER',
+    ]),
     ['url', url('http'), 'ftp://example.org', 'must be a URL with scheme (http) and host'],
     ['urls', urls('nats'), 'nats://a,b', 'must be one or more URLs, comma-separated, each with scheme (nats) and host'],
     ['url', url('http'), 'http://a%zz:b@198.51.100.1/', BAD_USERINFO],

@@ -117,6 +117,16 @@ export function baseUrl(...schemes: readonly [string, ...string[]]): PropertyTyp
   return { ...type, schema: schema.transform((value) => value.replace(/\/+$/, '')) }
 }
 
+/** A base URL without user and password, which the properties `instead` hold. */
+export function urlWithoutUserinfo(instead: string): PropertyType<string> {
+  const { schema, ...type } = baseUrl('http', 'https')
+  const hasNone = (value: string): boolean => {
+    const { username, password } = new URL(value)
+    return username === '' && password === ''
+  }
+  return { ...type, schema: schema.refine(hasNone, `must not contain credentials: use ${instead}`) }
+}
+
 /** One or more URLs, comma-separated. */
 export function urls(...schemes: readonly [string, ...string[]]): PropertyType<string> {
   const label = `one or more URLs, comma-separated, each with scheme (${schemes.join(', ')}) and host`
