@@ -9,7 +9,7 @@ const ROW_VIOLATIONS = new Set<unknown>(['23502', '23514'])
 /** Secrets within a text: a password in a URL, a token, a secret query parameter. */
 const SECRET_TEXT: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   // Without the scheme: each letter of a long word would begin a search for its end.
-  [/(:\/\/[^\s:/?#@]*):[^\s/?#@]*@/g, `$1:${MASK}@`],
+  [/(:\/\/[^\s:/?#@]*):[^\s/?#@]*(?:@[^\s/?#@",]*)*@/g, `$1:${MASK}@`],
   [/\btok_[A-Za-z0-9_-]+/g, `tok_${MASK}`],
   [/\b(token|secret|password|resumeKey|authorization)=[^&\s"']+/gi, `$1=${MASK}`],
 ]
