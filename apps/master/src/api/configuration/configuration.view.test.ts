@@ -1,7 +1,7 @@
 import { loadMasterConfig } from '@session-service/config'
 import { RestartBody } from '@session-service/contract'
 import { describe, expect, it } from '@jest/globals'
-import { configurationView, mediaserverUris, withoutMasks } from './configuration.view.js'
+import { configurationView, mediaserverUris, overrideListView, withoutMasks } from './configuration.view.js'
 
 const SECRETS = { SERVICE_SECRET: 'very-hush', DATABASE_URL: 'postgres://a:hush@db/x', NATS_URL: 'nats://a:hush@bus' }
 const FREE = `VERSION DOMAIN_OR_PUBLIC_IP HTTPS_PORT SERVICE_PUBLICURL SERVICE_CDR
@@ -84,6 +84,40 @@ describe('configurationView', () => {
       SERVICE_SESSIONS_GARBAGE_INTERVAL: 17,
     })
     expect(JSON.stringify(shown)).not.toContain('hush')
+  })
+})
+
+describe('a URL with a password', () => {
+  const config = loadMasterConfig({
+    ...SECRETS,
+    SERVICE_WEBHOOK: 'true',
+    SERVICE_WEBHOOK_ENDPOINT: 'https://user:hu@sh@a.example.org/hook?token=hush',
+    MEDIASERVER_URIS: '["ws://user:hush@named/mediaserver"]',
+  })
+  const SHOWN = 'https://user:***@a.example.org/hook?token=***'
+
+  it('is shown without it', () => {
+    const shown = configurationView(config)
+    expect(shown).toMatchObject({
+      SERVICE_WEBHOOK_ENDPOINT: SHOWN,
+      MEDIASERVER_URIS: ['ws://user:***@named/mediaserver'],
+    })
+    const overrides = overrideListView(['SERVICE_WEBHOOK_ENDPOINT', 'DATABASE_URL'], config)
+    expect(overrides.content.map(({ value }) => value)).toEqual(['***', SHOWN])
+  })
+
+  it('keeps it when the shown configuration is sent back', () => {
+    const { SERVICE_WEBHOOK_ENDPOINT } = config
+    const { MEDIASERVER_URIS, SERVICE_WEBHOOK_ENDPOINT: endpoint } = configurationView(config)
+    const body = RestartBody.parse({ MEDIASERVER_URIS, SERVICE_WEBHOOK_ENDPOINT: endpoint })
+    expect(withoutMasks(body, config)).toEqual({ SERVICE_WEBHOOK_ENDPOINT })
+  })
+
+  it('may be replaced by another one, whose password is not masked', () => {
+    const body = { SERVICE_WEBHOOK_ENDPOINT: 'https://user:new@b.example.org/hook' }
+    expect(withoutMasks(body, config)).toEqual(body)
+    const masked = { SERVICE_WEBHOOK_ENDPOINT: 'https://user:***@b.example.org/hook' }
+    expect(() => withoutMasks(masked, config)).toThrow('SERVICE_WEBHOOK_ENDPOINT: ***')
   })
 })
 

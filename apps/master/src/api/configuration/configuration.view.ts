@@ -1,5 +1,6 @@
 import { type MasterConfig, PROPERTIES, type Property, SHOWN } from '@session-service/config'
 import { type OverrideListView, OverrideValue, type RestartBody, ServiceError } from '@session-service/contract'
+import { redactText } from '@session-service/server-kit'
 import { isPaid } from '../../platform/config/edition.js'
 import { VERSION } from '../../platform/config/version.js'
 
@@ -15,15 +16,20 @@ const shownHeader = (line: string): string => (CREDENTIAL.test(nameOf(line)) ? h
 const hidden = (line: string): string => `${nameOf(line)}: ${HIDDEN}`
 const nameOf = (line: string): string => line.slice(0, line.indexOf(':'))
 
+/** A value with the secrets in it masked: URLs may contain passwords. */
+const shown = (value: unknown): unknown => (typeof value === 'string' ? redactText(value) : value)
+
 /** URIs of the connected media nodes, sorted, unless the environment sets others to show. */
 export const mediaserverUris = (config: MasterConfig, nodes: readonly { uri: string }[]): string[] =>
-  config.MEDIASERVER_URIS.length > 0 ? config.MEDIASERVER_URIS : nodes.map(({ uri }) => uri).toSorted()
+  config.MEDIASERVER_URIS.length > 0
+    ? config.MEDIASERVER_URIS.map((uri) => redactText(uri))
+    : nodes.map(({ uri }) => uri).toSorted()
 
 /**
  * The contract's configuration object: the values in force without secrets; those of a feature only while it is on.
  * `uris` is the result of `mediaserverUris`.
  */
-export function configurationView(config: MasterConfig, uris: string[] = config.MEDIASERVER_URIS): ConfigurationView {
+export function configurationView(config: MasterConfig, uris = mediaserverUris(config, [])): ConfigurationView {
   const paid = isPaid(config)
   const names: Name[] = [
     ...SHOWN.always,
@@ -36,7 +42,7 @@ export function configurationView(config: MasterConfig, uris: string[] = config.
   ]
   return {
     VERSION,
-    ...Object.fromEntries(names.map((name) => [name, config[name]])),
+    ...Object.fromEntries(names.map((name) => [name, shown(config[name])])),
     ...(paid && { MEDIASERVER_URIS: uris }),
     ...(config.SERVICE_WEBHOOK && { SERVICE_WEBHOOK_HEADERS: config.SERVICE_WEBHOOK_HEADERS.map(shownHeader) }),
   }
@@ -55,7 +61,7 @@ function shownValue(name: string, config: MasterConfig): OverrideListView['conte
   const properties: Readonly<Record<string, Property>> = PROPERTIES
   const value = properties[name]?.secret ? HIDDEN : (config as Readonly<Record<string, unknown>>)[name]
   // An override of a property that this version does not know has no value.
-  return OverrideValue.parse(value ?? '')
+  return OverrideValue.parse(shown(value) ?? '')
 }
 
 /**
@@ -65,16 +71,27 @@ function shownValue(name: string, config: MasterConfig): OverrideListView['conte
 export function withoutMasks(
   { VERSION: version, MEDIASERVER_URIS: uris, ...members }: RestartBody,
   config: MasterConfig,
-  shownUris: readonly string[] = config.MEDIASERVER_URIS,
+  shownUris: readonly string[] = mediaserverUris(config, []),
 ): RestartBody {
   const { SERVICE_WEBHOOK_HEADERS: headers } = members
   const isShown = JSON.stringify(uris) === JSON.stringify(shownUris)
+  const meant = Object.entries(members).map(([name, value]) => [name, unmaskedValue(name, value, config)])
   return {
-    ...members,
+    ...(Object.fromEntries(meant) as RestartBody),
     ...(uris !== undefined && !isShown && { MEDIASERVER_URIS: uris }),
     ...(version !== undefined && version !== VERSION && { VERSION: version }),
     ...(Array.isArray(headers) && { SERVICE_WEBHOOK_HEADERS: unmasked(headers, config.SERVICE_WEBHOOK_HEADERS) }),
   }
+}
+
+/** The value in force for the one that is shown. @throws ServiceError for a masked URL that differs from it */
+function unmaskedValue(name: string, value: unknown, config: MasterConfig): unknown {
+  const inForce = (config as Readonly<Record<string, unknown>>)[name]
+  if (typeof value !== 'string' || value === inForce) return value
+  if (value === shown(inForce)) return inForce
+  if (value.includes(HIDDEN) && URL.canParse(value))
+    throw new ServiceError('INVALID', `${name}: ${HIDDEN} stands for a secret only in the value that is shown`)
+  return value
 }
 
 /** Replaces masked lines; the nth line of a name stands for the nth one in force. @throws ServiceError without one */

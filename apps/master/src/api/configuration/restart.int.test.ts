@@ -88,11 +88,13 @@ describe('POST restart', () => {
     const accepted = await restart({
       SERVICE_SESSIONS_GARBAGE_INTERVAL: 77,
       SERVICE_WEBHOOK_HEADERS: ['Authorization: Bearer hush'],
+      SERVICE_WEBHOOK_ENDPOINT: 'http://user:hush@198.51.100.1/hook',
       SERVICE_CDR: null,
     })
+    const withoutEffect = ['SERVICE_WEBHOOK_HEADERS', 'SERVICE_WEBHOOK_ENDPOINT']
     expect([accepted.status, accepted.body]).toEqual([
       200,
-      { warnings: ['SERVICE_WEBHOOK_HEADERS has no effect while SERVICE_WEBHOOK is false'] },
+      { warnings: withoutEffect.map((name) => `${name} has no effect while SERVICE_WEBHOOK is false`) },
     ])
     for (const url of stack.masterUrls) await inForce('SERVICE_SESSIONS_GARBAGE_INTERVAL', 77, url)
     expect(stack.masters.map(({ pid, running }) => [pid, running])).toEqual(pids.map((pid) => [pid, true]))
@@ -104,6 +106,11 @@ describe('POST restart', () => {
       await stack.revive(master)
     }
     expect(await config()).toMatchObject({ SERVICE_SESSIONS_GARBAGE_INTERVAL: 77, SERVICE_CDR: true })
+    expect((await stack.rest('GET', '/config/overrides')).body).toMatchObject({
+      content: expect.arrayContaining([
+        { object: 'override', name: 'SERVICE_WEBHOOK_ENDPOINT', value: 'http://user:***@198.51.100.1/hook' },
+      ]),
+    })
     for (const socket of unused) socket.destroy()
     const { id } = await stack.api.createSession()
     // As a failover of the database without its last commits.

@@ -1,5 +1,6 @@
 import { ConfigError, type Environment, PROPERTIES, type Property } from '@session-service/config'
 import { ServiceError } from '@session-service/contract'
+import { redactText } from '@session-service/server-kit'
 import { type DataSource, type EntityManager, In } from 'typeorm'
 import { ClusterEntity, ConfigOverrideEntity } from './configuration.entities.js'
 import { insertRestart, latestGeneration, lockRestarts, type StoredOverrides } from './restarts.js'
@@ -21,12 +22,28 @@ const sealingSecret = (env: Environment): string => env.SERVICE_SECRET?.trim() ?
 const unsealingSecrets = (env: Environment): string[] =>
   [sealingSecret(env), env.SERVICE_SECRET_PREVIOUS?.trim() ?? ''].filter((secret) => secret !== '')
 
+/** Marks a sealed value of a property that is not secret itself. */
+const SEALED = 'sealed:'
+
+/** The text for the database: sealed when the property is secret or the value contains a secret, as a URL with a password does. */
+function toStored(name: string, value: string, env: Environment): string {
+  if (isSecret(name)) return seal(value, sealingSecret(env))
+  const isPlain = redactText(value) === value && !value.startsWith(SEALED)
+  return isPlain ? value : `${SEALED}${seal(value, sealingSecret(env))}`
+}
+
+/** Undefined when it was sealed with another secret. */
+function fromStored(name: string, text: string, env: Environment): string | undefined {
+  if (isSecret(name)) return unseal(text, unsealingSecrets(env))
+  return text.startsWith(SEALED) ? unseal(text.slice(SEALED.length), unsealingSecrets(env)) : text
+}
+
 /** @throws ConfigError when a secret was stored under another SERVICE_SECRET */
 export function readOverrides(stored: StoredOverrides, env: Environment): Record<string, string> {
   const values: Record<string, string> = {}
   const problems: string[] = []
   for (const [name, text] of Object.entries(stored)) {
-    const value = isSecret(name) ? unseal(text, unsealingSecrets(env)) : text
+    const value = fromStored(name, text, env)
     if (value === undefined) problems.push(`${name}: the stored override cannot be read with this SERVICE_SECRET`)
     else values[name] = value
   }
@@ -54,7 +71,7 @@ export function saveOverrides(
 ): Promise<number> {
   const stored = Object.entries(changes).map(([name, value]) => ({
     name,
-    value: isSecret(name) ? seal(value, sealingSecret(env)) : value,
+    value: toStored(name, value, env),
   }))
   return newGeneration(dataSource, basedOn, (manager) => manager.upsert(ConfigOverrideEntity, stored, ['name']))
 }
