@@ -68,6 +68,29 @@ describe('a command that the media node does not answer in time', () => {
     await received('unpublish', { streamId })
     release()
   })
+
+  it('is followed by the opposite command when the client unmutes after a muting without an answer', async () => {
+    const { id } = await stack.api.createSession()
+    const [alice, bob] = [await join(id), await join(id)]
+    const { streamId } = await alice.request('publish', { tracks: [SILENT_TRACK] })
+    node.commands.length = 0
+    const release = stall('changeStream')
+    await expect(
+      alice.request('changeStream', { streamId, audioActive: false, reason: 'publishAudio' }),
+    ).rejects.toMatchObject({
+      code: 'TIMEOUT',
+    })
+    release()
+    await alice.request('changeStream', { streamId, audioActive: true, reason: 'publishAudio' })
+    expect(node.callsOf('changeStream')).toMatchObject([{ audioActive: false }, { audioActive: true }])
+    await alice.request('changeStream', { streamId, audioActive: false, reason: 'publishAudio' })
+    // The others have always seen it as active, and are notified of the last change alone.
+    expect(await bob.waitFor('streamPropertyChanged')).toMatchObject({
+      changedProperty: 'audioActive',
+      newValue: false,
+    })
+    expect(bob.received('streamPropertyChanged')).toHaveLength(1)
+  })
 })
 
 describe('a publication that the media node answers when its client has another socket', () => {

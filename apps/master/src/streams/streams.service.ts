@@ -191,7 +191,8 @@ export class StreamsService {
     const known = await this.streams.find(sessionId, streamId)
     if (known?.connectionId !== connectionId) throw noSuchStream(streamId)
     const changes = effectiveChanges(known.mediaOptions, wanted)
-    const { audioActive, videoActive } = changes
+    // Also what the row says already: the node may have executed a change that failed before it reached the row.
+    const { audioActive, videoActive } = wanted
     if (audioActive !== undefined || videoActive !== undefined || layerKbps !== undefined) {
       const change = { audioActive, videoActive, layerKbps }
       await this.nodeCommands.request(place, 'changeStream', { roomId, connectionId, streamId, ...change })
