@@ -222,6 +222,17 @@ describe('a publisher whose muting the server refuses', () => {
     await Promise.allSettled([publisher.publishAudio(true), publisher.publishAudio(true)])
     expect([publisher.audioActive, publisher.stream?.audioActive]).toEqual([false, false])
   })
+
+  it('sends a muting after an unmuting that failed, because the server may have executed it', async () => {
+    const publisher = await testbed.publish({ publishAudio: false })
+    refuse()
+    await expect(publisher.publishAudio(true)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+    testbed.answerAll()
+    await publisher.publishAudio(false)
+    await publisher.publishAudio(false)
+    const sent = testbed.server.calls('changeStream').map(({ params }) => params.audioActive)
+    expect(sent).toEqual([true, false])
+  })
 })
 
 describe('a publisher whose track is replaced by', () => {
