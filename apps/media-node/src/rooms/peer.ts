@@ -257,10 +257,13 @@ export class Peer implements Publisher {
     this.#limitOutgoing().catch(() => undefined)
   }
 
-  /** For a client that may have missed a change of its limits or of the tracks that it receives. */
+  /** For a client that may have missed a change of its limits, or of the tracks or layers that it receives. */
   reportSendLimits(): void {
     for (const stream of this.streams.values()) this.#reportSendLimit(stream)
-    for (const subscription of this.subscriptions.values()) subscription.stream.reportReplaced([subscription])
+    for (const subscription of this.subscriptions.values()) {
+      subscription.stream.reportReplaced([subscription])
+      subscription.reportLayers()
+    }
   }
 
   close(): void {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import type { PublishedTrack, RtpCapabilities } from '@session-service/contract'
+import type { types } from 'mediasoup'
 import { MediaStack } from './fixtures/media-stack.js'
 import { newRoom } from './fixtures/publisher.js'
 import { audioTrack, dtls, publication, simulcastTrack, UNLIMITED, videoTrack } from './fixtures/samples.js'
@@ -103,6 +104,34 @@ describe('the lowest maximum of the receivers of a stream', () => {
       { kind: 'sendLimitChanged', epoch: 1, connectionId: 'pub', streamId: 'str', maxKbps: 200 },
       { kind: 'sendLimitChanged', epoch: 1, connectionId: 'pub', streamId: 'other', maxKbps: 0 },
     ])
+  })
+})
+
+describe('the layers that a receiver gets', () => {
+  const reports = (): unknown[] =>
+    stack.events.flatMap(({ event }) =>
+      event.kind === 'layersChanged' && event.connectionId === 'sub' ? [event.layers] : [],
+    )
+  const emit = (layers: types.ConsumerLayers | undefined): void => {
+    for (const consumer of stack.peer(roomId, 'sub').subscription('str').consumers)
+      consumer.emit('layerschange', layers)
+  }
+  const repeated = async (): Promise<unknown[]> => {
+    stack.events.length = 0
+    await stack.service.reportSendLimits({ roomId, connectionId: 'sub' })
+    return reports()
+  }
+
+  it('are reported again on request, also that none arrives, but not before they were reported', async () => {
+    await publish(0, [simulcastTrack()])
+    await subscribe('sub', 0)
+    expect(await repeated()).toEqual([])
+    emit({ spatialLayer: 1, temporalLayer: 0 })
+    expect(await repeated()).toEqual([{ spatialLayer: 1, temporalLayer: 0 }])
+    emit(undefined)
+    expect(await repeated()).toEqual([null])
+    await stack.service.subscribe({ ...member('sub'), rtpCapabilities, replace: true })
+    expect(await repeated()).toEqual([null])
   })
 })
 

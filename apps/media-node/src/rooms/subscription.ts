@@ -22,8 +22,8 @@ export class Subscription {
   #isCounted = false
   /** The layers that the participant has selected. */
   #preferred: Layers | undefined
-  /** The layers that were reported last. */
-  #layers: Layers | null = null
+  /** The layers that were reported last; undefined before the first report. */
+  #layers: Layers | null | undefined
   /** The subscription to former tracks that it replaces: its media flows until the first change of this one. */
   #former: Subscription | undefined
 
@@ -148,7 +148,7 @@ export class Subscription {
     const isNeeded = former.#isFlowing && (isWaiting || this.consumers.some(({ paused }) => paused))
     if (isNeeded) this.#former = former
     else former.close()
-    if (former.#layers) this.#layersChanged(undefined)
+    if (former.#layers !== undefined) this.#layersChanged(undefined)
   }
 
   /** The publisher's layers have changed: adapts the preferred layers of the consumers. */
@@ -164,6 +164,14 @@ export class Subscription {
   /** The outgoing bitrate that its tracks need to start, kbps. */
   get neededKbps(): number {
     return this.received.reduce((sum, { catchUp }) => sum + (catchUp?.neededKbps ?? 0), 0)
+  }
+
+  /** Repeats the last report of its layers. */
+  reportLayers(): void {
+    if (this.#layers === undefined) return
+    const { peer, stream } = this
+    const { connectionId } = peer
+    peer.room.report({ kind: 'layersChanged', connectionId, streamId: stream.id, layers: this.#layers })
   }
 
   close(): void {
@@ -215,11 +223,6 @@ export class Subscription {
   #layersChanged(layers: types.ConsumerLayers | undefined): void {
     if (this.#closed) return
     this.#layers = layers ?? null
-    this.peer.room.report({
-      kind: 'layersChanged',
-      connectionId: this.peer.connectionId,
-      streamId: this.stream.id,
-      layers: this.#layers,
-    })
+    this.reportLayers()
   }
 }

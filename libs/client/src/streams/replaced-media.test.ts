@@ -161,3 +161,19 @@ it('a subscription whose tracks are replaced before its answer arrives subscribe
   expect(testbed.callsAfter('subscribe', 1)).toMatchObject([{ params: { replace: true } }])
   await testbed.stop()
 })
+
+it('the layers of a subscription change once for repeated reports, and end with the media', async () => {
+  const testbed = await ParticipantTestbed.join()
+  const { subscriber, established } = testbed.subscribe()
+  await established
+  const changes: unknown[] = []
+  subscriber.on('layersChanged', ({ layers }) => changes.push(layers))
+  const layers = { spatialLayer: 2, temporalLayer: 1 }
+  for (let report = 0; report < 2; report++) testbed.server.notify('layersChanged', { streamId: 'str_b', layers })
+  await testbed.handled()
+  expect([subscriber.layers, changes]).toEqual([layers, [layers]])
+  testbed.notifyMediaLoss()
+  await testbed.waitForEvent('reconnecting')
+  expect([subscriber.layers, changes]).toEqual([null, [layers, null]])
+  await testbed.stop()
+})

@@ -11,6 +11,7 @@ import type { types } from 'mediasoup-client'
 import type { SessionContext } from './context.js'
 import type { SubscriberEvents } from './events.js'
 import type { Engine } from '../media/engine.js'
+import { isSameValue } from '../platform/same-value.js'
 import { isPermanent, retryDelay } from '../signalling/retry.js'
 import { ignoreNotFound } from '../signalling/service-error.js'
 import { StreamManager } from './stream-manager.js'
@@ -113,6 +114,7 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
   mediaLost(): void {
     this.#retiredConsumers.push(...this.#consumers.values())
     this.#consumers.clear()
+    this.layersChanged(null)
     if (!this.#engine || this.#isSubscribing || this.#ended) return
     this.#begin(
       this.#context.media
@@ -196,6 +198,8 @@ export class Subscriber extends StreamManager<SubscriberEvents> {
 
   /** @internal */
   layersChanged(layers: Layers | null): void {
+    // The server repeats its last report after a new socket.
+    if (this.#ended || isSameValue(this.#layers, layers)) return
     this.#layers = layers
     this.emit('layersChanged', { layers })
   }
