@@ -133,7 +133,7 @@ export class Peer implements Publisher {
     this.#requireForcedCodec(tracks)
     if (this.room.streams.has(streamId)) throw new ServiceError('CONFLICT', `stream ${streamId} is already published`)
     if (this.streams.size >= STREAMS_PER_CONNECTION) {
-      throw new ServiceError('NOT_ALLOWED', `a connection publishes at most ${STREAMS_PER_CONNECTION} streams`)
+      throw new ServiceError('LIMIT_REACHED', `a connection publishes at most ${STREAMS_PER_CONNECTION} streams`)
     }
     const videoActive = publication.videoActive || this.#forwardsMutedVideo
     const ingress = await this.#ingress(dtlsParameters)
@@ -209,7 +209,7 @@ export class Peer implements Publisher {
       throw new ServiceError('CONFLICT', `connection ${this.connectionId} is already subscribed to ${streamId}`)
     }
     if (this.subscriptions.size >= SUBSCRIPTIONS_PER_CONNECTION && !this.subscriptions.has(streamId)) {
-      throw new ServiceError('NOT_ALLOWED', `a connection has at most ${SUBSCRIPTIONS_PER_CONNECTION} subscriptions`)
+      throw new ServiceError('LIMIT_REACHED', `a connection has at most ${SUBSCRIPTIONS_PER_CONNECTION} subscriptions`)
     }
   }
 

@@ -66,7 +66,7 @@ describe('publish', () => {
     await stack.join(roomId, 'pub')
     const publish = (streamId: string) => stack.service.publish(publication(roomId, 'pub', streamId, [audioTrack()]))
     await Promise.all(Array.from({ length: STREAMS_PER_CONNECTION }, (_, index) => publish(`str${index}`)))
-    await expect(publish('more')).rejects.toMatchObject({ code: 'NOT_ALLOWED' })
+    await expect(publish('more')).rejects.toMatchObject({ code: 'LIMIT_REACHED' })
     await stack.service.unpublish({ roomId, connectionId: 'pub', streamId: 'str7' })
     await publish('more')
   })

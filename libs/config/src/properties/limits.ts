@@ -25,7 +25,10 @@ export const LIMITS = {
     MOST,
     'Maximum number of participants of a session; moderators, IP cameras and recorders do not count',
   ),
-  SERVICE_SESSIONS_MAX_STREAMS: limit(MOST, 'Maximum number of streams that a participant publishes at the same time'),
+  SERVICE_SESSIONS_MAX_STREAMS: limit(
+    MOST,
+    'Maximum number of streams that a participant publishes at the same time, below the fixed maximum of 32',
+  ),
   SERVICE_SESSIONS_MAX_DURATION: limit(
     YEAR_S,
     'Time after its first participant joined at which a session ends with `automaticStop`',
