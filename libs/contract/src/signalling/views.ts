@@ -34,7 +34,7 @@ export type RecordingInfo = z.infer<typeof RecordingInfo>
 export const SessionSnapshot = z.object({
   connections: z.array(ConnectionInfo),
   streams: z.array(StreamInfo),
-  /** The running recordings, only for roles that receive recording notifications. */
+  /** The running recordings, for roles that are notified of them; after `resume` and an outage of the bus empty for others. */
   recordings: z.array(RecordingInfo).optional(),
   /** A newer epoch than at joining means that the previous media is lost; `rejoin` creates the new one. */
   mediaEpoch: z.number().int().nonnegative(),
