@@ -1,13 +1,8 @@
-// Finds cycles between the folders of a package: node tools/lint/folder-cycles.mjs
+// Finds cycles between the folders of a package.
 // dependency-cruiser reads the imports, those of types included. Its own folder rule counts what is in a subfolder as
 // part of the parent; here each folder stands for the files directly in it, so that a parent and its child count too.
-import { dirname, resolve } from 'node:path'
-import { cruise } from 'dependency-cruiser'
-import extractDepcruiseOptions from 'dependency-cruiser/config-utl/extract-depcruise-options'
-import extractTSConfig from 'dependency-cruiser/config-utl/extract-ts-config'
+import { dirname } from 'node:path'
 
-const ROOT = resolve(import.meta.dirname, '../..')
-const SCANNED = ['libs', 'apps', 'tools/launcher', 'bench']
 /** Tests see everything; `src/index.ts` is the public interface of a package, not a part of a folder. */
 const NOT_COUNTED = /\.test\.ts$|\/fixtures\/|\.d\.ts$|\/src\/index\.ts$/
 
@@ -48,17 +43,3 @@ function stronglyConnected(graph) {
   for (const node of graph.keys()) if (!order.has(node)) visit(node)
   return groups
 }
-
-async function main() {
-  const options = await extractDepcruiseOptions(resolve(ROOT, '.dependency-cruiser.cjs'))
-  const { validate: _validate, ruleSet: _rules, ...reading } = options
-  const { output } = await cruise(SCANNED, { ...reading, baseDir: ROOT }, undefined, {
-    tsConfig: extractTSConfig(resolve(ROOT, 'tsconfig.base.json')),
-  })
-  const cycles = folderCycles(output.modules)
-  for (const folders of cycles) console.error(`folders import each other in a cycle: ${folders.join(', ')}`)
-  if (cycles.length === 0) console.log(`no cycle among the folders of ${output.modules.length} files`)
-  return cycles.length > 0 ? 1 : 0
-}
-
-if (process.argv[1] === import.meta.filename) process.exitCode = await main()

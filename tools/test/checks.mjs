@@ -11,14 +11,7 @@ export function checksOf(root) {
     { name: 'types', args: compilerArgs(root) },
     { name: 'format', args: [bin(root, 'prettier/bin/prettier.cjs'), '--check', '--log-level', 'warn', '.'] },
     { name: 'lint', args: [bin(root, 'oxlint/bin/oxlint'), '--deny-warnings', '--quiet'] },
-    {
-      name: 'dependencies',
-      args: [
-        bin(root, 'dependency-cruiser/bin/dependency-cruiser.mjs'),
-        ...['--config', '.dependency-cruiser.cjs', 'libs', 'apps', 'tools', 'bench'],
-      ],
-    },
-    { name: 'folders', args: [join(root, 'tools/lint/folder-cycles.mjs')] },
+    { name: 'dependencies', args: [join(root, 'tools/lint/dependencies.mjs')] },
     ...(existsSync(generator) ? [{ name: 'generated', args: [generator, '--check'] }] : []),
     { name: 'chart', args: [join(root, 'tools/chart/check.mjs')] },
     { name: 'openapi', args: [join(root, 'tools/test/lint-openapi.mjs')] },
