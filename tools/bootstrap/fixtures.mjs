@@ -28,6 +28,10 @@ export function writeProgram(file, text) {
   return file
 }
 
+/** From now on the checkout has a compiler that takes no time: it copies this program. */
+export const copyInsteadOfCompiling = (root, program) =>
+  writeProgram(join(root, 'bin/gcc'), `#!/bin/sh\nwhile [ "$1" != -o ]; do shift; done\nexec cp '${program}' "$2"\n`)
+
 /** A report into memory: `{ report, text() }`. */
 export function recordedReport(options = {}) {
   const chunks = []

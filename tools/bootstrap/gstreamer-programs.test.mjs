@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openCache } from './cache.mjs'
 import { ensureCameras } from './cameras.mjs'
-import { recordedReport, temporaryFolder, writeProgram, writeTree } from './fixtures.mjs'
+import { copyInsteadOfCompiling, recordedReport, temporaryFolder, writeProgram, writeTree } from './fixtures.mjs'
 import { ensureMediaProcessor } from './media-processor.mjs'
 import { detectPlatform } from './platform.mjs'
 
@@ -59,6 +59,7 @@ for (const program of PROGRAMS) {
     assert.equal(made().length, 1)
     writeTree(context.root, { 'apps/media-node/compositor/layout.c': 'int other(void) { return 1; }' })
     assert.equal(await ensure(context, { optional: false }), first)
+    copyInsteadOfCompiling(context.root, first)
     appendFileSync(join(context.root, 'apps/media-node/native/events.h'), '/* changed */\n')
     assert.notEqual(await ensure(context, { optional: false }), first)
     assert.equal(made().length, 2)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openCache } from './cache.mjs'
-import { recordedReport, temporaryFolder, writeProgram, writeTree } from './fixtures.mjs'
+import { copyInsteadOfCompiling, recordedReport, temporaryFolder, writeProgram, writeTree } from './fixtures.mjs'
 import { detectPlatform } from './platform.mjs'
 import { compositorKey, ensureRecording } from './recording.mjs'
 
@@ -47,6 +47,7 @@ test('the compositor is compiled once for each version of its sources, and runs'
   assert.match(recorded.text(), /✓ compositor \(built from source/)
   assert.deepEqual(readdirSync(join(first, '..')), ['compositor'])
   assert.equal(await ensureRecording(context, { optional: false }), first)
+  copyInsteadOfCompiling(context.root, first)
   writeTree(context.root, { 'apps/media-node/compositor/more.c': 'int more(void) { return 1; }' })
   const second = await ensureRecording(context, { optional: false })
   assert.notEqual(second, first)
