@@ -18,13 +18,13 @@ export const findToolTests = (root) =>
   globSync('tools/**/*.test.mjs', { cwd: root, exclude: ['**/node_modules/**'] }).toSorted()
 
 /**
- * The test files of one kind in a package: `[{ suite, kind, folder, file, source, quiet }]`, `file` being the compiled
- * one relative to the package.
+ * The test files of one kind in a package: `[{ suite, kind, folder, file, source, quiet, light }]`, `file` being the
+ * compiled one relative to the package.
  */
 export const testFiles = (root, folder, kind) =>
   findTests(join(root, folder), kind).map((name) => {
     const source = join(root, folder, name)
-    return { suite: `${folder} ${kind}`, kind, folder, file: compiled(name), source, quiet: isQuiet(source) }
+    return { suite: `${folder} ${kind}`, kind, folder, file: compiled(name), source, ...marksOf(source, kind) }
   })
 
 /** Whether the path of a source, or of what it is compiled to, has one of the parts; with no parts every path does. */
@@ -39,8 +39,15 @@ export function splitWords(words) {
   return first < 0 ? { parts: words, options: [] } : { parts: words.slice(0, first), options: words.slice(first) }
 }
 
-/** Files that measure times say so in their first comment: at most one other file runs beside them. */
-const isQuiet = (source) => /^\/\*\*[^]*?@quiet\b[^]*?\*\//.test(readFileSync(source, 'utf8').slice(0, 500))
+/**
+ * Files that measure times say so in their first comment: at most one other file runs beside them. Those that use little
+ * of the processors are light, as integration tests are: two of them may run side by side.
+ */
+function marksOf(source, kind) {
+  const [comment = ''] = /^\/\*\*[^]*?\*\//.exec(readFileSync(source, 'utf8').slice(0, 500)) ?? []
+  const quiet = /@quiet\b/.test(comment)
+  return { quiet, light: quiet ? /@light\b/.test(comment) : kind === 'integration' }
+}
 
 /** A message about missing files of a run of compiled files, undefined when nothing is missing. */
 export function notCompiled(root, files) {

@@ -11,6 +11,8 @@ after(() => rmSync(root, { recursive: true, force: true }))
 mkdirSync(join(root, 'apps/a/src'), { recursive: true })
 writeFileSync(join(root, 'apps/a/src/plain.int.test.ts'), 'import x\n')
 writeFileSync(join(root, 'apps/a/src/timed.int.test.ts'), '/** @quiet It measures times of answers. */\nimport x\n')
+writeFileSync(join(root, 'apps/a/src/waits.int.test.ts'), '/** @quiet @light It measures times. */\nimport x\n')
+writeFileSync(join(root, 'apps/a/src/plain.media.test.ts'), '/** @light */\nimport x\n')
 
 for (const [path, parts, expected] of [
   ['apps/a/src/b/resume.media.test.ts', [], true],
@@ -28,12 +30,14 @@ test('parts of names come before the options', () => {
   assert.deepEqual(splitWords([]), { parts: [], options: [] })
 })
 
-test('a file is quiet if its first comment says so', () => {
-  const files = testFiles(root, 'apps/a', 'integration').map(({ file, quiet }) => [file, quiet])
-  assert.deepEqual(files, [
-    ['dist/plain.int.test.js', false],
-    ['dist/timed.int.test.js', true],
+test('a file is quiet if its first comment says so, and light if that says it, too, or an integration test', () => {
+  const marks = (kind) => testFiles(root, 'apps/a', kind).map(({ file, quiet, light }) => ({ file, quiet, light }))
+  assert.deepEqual(marks('integration'), [
+    { file: 'dist/plain.int.test.js', quiet: false, light: true },
+    { file: 'dist/timed.int.test.js', quiet: true, light: false },
+    { file: 'dist/waits.int.test.js', quiet: true, light: true },
   ])
+  assert.deepEqual(marks('media'), [{ file: 'dist/plain.media.test.js', quiet: false, light: false }])
 })
 
 test('the time of a file is that of its last run, also after it was moved', () => {

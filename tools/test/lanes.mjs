@@ -37,7 +37,7 @@ export async function runFiles(files, { root, durations, options, show, take }) 
   const jobs = others.map((file) => ({
     expectedMs: durations.expected(file.suite, file.kind, file.file, file.source),
     quiet: file.quiet,
-    light: file.kind === 'integration',
+    light: file.light,
     heavy: file.kind === 'browser',
     run: async (lane) => {
       const { passed, failed, ms } = await runIn(file, lane)

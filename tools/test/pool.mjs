@@ -18,24 +18,30 @@ export const mostLanes = (cores = availableParallelism()) => Math.max(2, Math.fl
 /**
  * The first waiting job that may start now, undefined when none may. A `quiet` job measures times: it has one other job
  * beside it, or a few while the processors have room, `light` ones when there are any; no other job starts before it
- * without a quiet one. At most one `heavy` job per core runs. `busy` is the share of the processors in use, `settled` whether it
- * shows the jobs that run.
+ * without a quiet one. Beside a light quiet job the first one is another light quiet job. At most one `heavy` job per
+ * core runs. `busy` is the share of the processors in use, `settled` whether it shows the jobs that run.
  */
 export function nextJob(waiting, running, { busy, settled, cores }) {
   const next = waiting.find(({ quiet }) => quiet)
-  const hasQuiet = running.some(({ quiet }) => quiet)
-  if (hasQuiet || next) {
+  const quietOnes = running.filter(({ quiet }) => quiet)
+  if (quietOnes.length > 0 || next) {
     const hasRoom = running.length <= 1 || (running.length <= MOST_BESIDE_QUIET && settled && busy < CALM)
     if (!hasRoom) return undefined
-    if (!hasQuiet) return next
-    const others = waiting.filter(({ quiet }) => !quiet)
-    return others.find(({ light }) => light) ?? others[0]
+    return quietOnes.length > 0 ? nextBesideQuiet(waiting, quietOnes) : next
   }
   if (running.length >= mostLanes(cores)) return undefined
   if (running.length >= Math.max(2, cores) && !(settled && busy < BUSY)) return undefined
   // A third one on two cores would delay all others by seconds.
   const mayBeHeavy = running.filter(({ heavy }) => heavy).length < Math.max(2, cores)
   return mayBeHeavy ? waiting[0] : waiting.find(({ heavy }) => !heavy)
+}
+
+/** The job that starts beside quiet ones, undefined when none may. */
+function nextBesideQuiet(waiting, quietOnes) {
+  const mayBeQuiet = quietOnes.length === 1 && quietOnes[0].light
+  const second = mayBeQuiet ? waiting.find(({ quiet, light }) => quiet && light) : undefined
+  const others = waiting.filter(({ quiet }) => !quiet)
+  return second ?? others.find(({ light }) => light) ?? others[0]
 }
 
 /** Quiet jobs first, while little runs beside them; then those that take longest, so that all lanes end together. */
@@ -60,7 +66,7 @@ export async function runPool(jobs, cores = availableParallelism()) {
     changes.notify()
   }, TICK_MS)
   const start = async (job) => {
-    const slot = { quiet: job.quiet, heavy: job.heavy, lane: freeLane(running) }
+    const slot = { quiet: job.quiet, heavy: job.heavy, light: job.light, lane: freeLane(running) }
     running.push(slot)
     meter.restart()
     try {

@@ -6,6 +6,7 @@ const job = (name, rest) => ({ name, expectedMs: 1_000, ...rest })
 const quiet = job('quiet', { quiet: true })
 const [a, b] = [job('a'), job('b')]
 const light = job('light', { light: true })
+const lightQuiet = job('light quiet', { quiet: true, light: true })
 const heavy = job('heavy', { heavy: true })
 
 for (const [what, waiting, running, load, expected] of [
@@ -34,6 +35,36 @@ for (const [what, waiting, running, load, expected] of [
     quiet,
   ],
   ['quiet jobs run one after another', [quiet], [quiet], { busy: 0, settled: true }, undefined],
+  [
+    'a light quiet job starts beside another one before other jobs',
+    [quiet, lightQuiet, light],
+    [lightQuiet],
+    { busy: 1, settled: true },
+    lightQuiet,
+  ],
+  [
+    'a light quiet job starts beside another one and a further job while the processors are idle',
+    [lightQuiet],
+    [lightQuiet, a],
+    { busy: 0.3, settled: true },
+    lightQuiet,
+  ],
+  [
+    'a light quiet job waits for busy processors also beside another one',
+    [lightQuiet],
+    [lightQuiet, a],
+    { busy: 0.6, settled: true },
+    undefined,
+  ],
+  ['a light quiet job waits for one that is not light', [lightQuiet, a], [quiet], { busy: 0, settled: true }, a],
+  ['a quiet job that is not light waits for a light one', [quiet, a], [lightQuiet], { busy: 0, settled: true }, a],
+  [
+    'no third light quiet job starts beside two',
+    [lightQuiet, a],
+    [lightQuiet, lightQuiet],
+    { busy: 0.3, settled: true },
+    a,
+  ],
   ['one other starts beside a quiet job', [quiet, a], [quiet], { busy: 1, settled: true }, a],
   ['a light job starts beside a quiet job before longer ones', [a, light], [quiet], { busy: 1, settled: true }, light],
   [

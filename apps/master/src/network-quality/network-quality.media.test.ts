@@ -1,4 +1,4 @@
-/** @quiet A delay of this process, which sends the packets, is jitter. */
+/** @quiet @light A delay of this process, which sends the packets, is jitter. */
 import { startStack, SyntheticParticipant, type Stack, until } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 

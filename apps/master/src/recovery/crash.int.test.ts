@@ -1,4 +1,4 @@
-/** @quiet Measures the time until a crash is reported. */
+/** @quiet @light Measures the time until a crash is reported. */
 import {
   type AppProcess,
   budgetMs,

@@ -1,4 +1,4 @@
-/** @quiet One process sends the camera's pictures and receives them for all viewers, at 4 Mbit/s each. */
+/** @quiet @light One process sends the camera's pictures and receives them for all viewers, at 4 Mbit/s each. */
 import { readlinkSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

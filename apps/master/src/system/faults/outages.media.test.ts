@@ -1,4 +1,4 @@
-/** @quiet It measures pauses of media. */
+/** @quiet @light It measures pauses of media. */
 import {
   type AppProcess,
   blockEventLoop,

@@ -1,4 +1,4 @@
-/** @quiet It measures times of answers. */
+/** @quiet @light It measures times of answers. */
 import {
   budgetMs,
   calmMs,

@@ -1,4 +1,4 @@
-/** @quiet It measures how soon recording continues. */
+/** @quiet @light It measures how soon recording continues. */
 import { readFileSync } from 'node:fs'
 import { type AppProcess, descendantsOf, type FaultRig, isAlive, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'

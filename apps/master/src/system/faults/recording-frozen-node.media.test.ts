@@ -1,4 +1,4 @@
-/** @quiet It measures the length of a recording. */
+/** @quiet @light It measures the length of a recording. */
 import { type FaultRig, freeze, thaw } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals'
 import { COMPOSED, INDIVIDUAL, type Recordings } from '../fixtures/recorded.js'

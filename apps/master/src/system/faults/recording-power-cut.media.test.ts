@@ -1,4 +1,4 @@
-/** @quiet It measures how soon a recording is final. */
+/** @quiet @light It measures how soon a recording is final. */
 import type { FaultRig } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals'
 import { COMPOSED, INDIVIDUAL, type Recordings } from '../fixtures/recorded.js'

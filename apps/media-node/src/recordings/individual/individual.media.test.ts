@@ -1,4 +1,4 @@
-/** @quiet It compares gaps of recorded media with times of this process. */
+/** @quiet @light It compares gaps of recorded media with times of this process. */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
