@@ -3,7 +3,7 @@ import { readlinkSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { loadNodeConfig } from '@session-service/config'
 import type { BandwidthLimits } from '@session-service/contract'
 import { makeSparseClip, PacketReceiver, RtspServer, until, type ReceivedPacket } from '@session-service/testing'
@@ -35,7 +35,6 @@ beforeAll(async () => {
   const file = await makeSparseClip(folder, { seconds: KEY_FRAME_SECONDS, kbps: KBPS })
   camera = await RtspServer.start({ clips: { main: { file, kinds: ['video'] } } })
 }, 60_000)
-afterEach(() => leaveAll())
 afterAll(async () => {
   await camera?.stop()
   await rm(folder, { recursive: true })
@@ -129,6 +128,17 @@ class Viewer {
     await until('the next key frame', () => this.keys.length > known, 30_000)
   }
 
+  async isBetweenKeys(): Promise<void> {
+    await until(
+      'a third of the distance has passed, and little more',
+      () => {
+        const passed = after(this.last, this.keys.at(-1) ?? NaN) / (KEY_FRAME_SECONDS * 1_000 * TICKS_PER_MS)
+        return passed > 1 / 3 && passed < 0.4
+      },
+      30_000,
+    )
+  }
+
   async leave(): Promise<void> {
     viewers.splice(viewers.indexOf(this), 1)
     this.receiver.close()
@@ -145,10 +155,7 @@ async function betweenKeyFrames(): Promise<Viewer> {
   const live = await Viewer.join()
   await until('the camera plays', () => live.packets.length > 0, 30_000)
   await live.nextKey()
-  const key = live.last
-  await until('a third of the distance has passed', () => {
-    return after(live.last, key) > (KEY_FRAME_SECONDS / 3) * 1_000 * TICKS_PER_MS
-  })
+  await live.isBetweenKeys()
   return live
 }
 
@@ -172,8 +179,17 @@ function inOrder(packets: readonly ReceivedPacket[]): ReceivedPacket[] {
 }
 
 describe('a viewer of a camera with rare key frames', () => {
-  beforeAll(() => startCamera({ size: 1 }))
-  afterAll(stopCamera)
+  let live: Viewer
+  beforeAll(async () => {
+    await startCamera({ size: 1 })
+    live = await betweenKeyFrames()
+  })
+  beforeEach(() => live.isBetweenKeys())
+  afterEach(() => leaveAll(live))
+  afterAll(async () => {
+    await leaveAll()
+    await stopCamera()
+  })
 
   it.each([
     ['without a maximum', {}],
@@ -181,7 +197,6 @@ describe('a viewer of a camera with rare key frames', () => {
   ])(
     '%s has a picture before the next key frame, and the live ones without a gap',
     async (_, limits) => {
-      const live = await betweenKeyFrames()
       const known = live.keys.length
       const viewer = await Viewer.join(limits)
       await until('it has a picture', () => viewer.keys.length > 0)
@@ -200,7 +215,6 @@ describe('a viewer of a camera with rare key frames', () => {
   )
 
   it('receives the camera while its bandwidth is estimated below the bitrate', async () => {
-    const live = await betweenKeyFrames()
     const viewer = await Viewer.join({}, KBPS / 4)
     await until('it has a picture', () => viewer.keys.length > 0)
     await live.nextKey()
@@ -218,7 +232,6 @@ describe('a viewer of a camera with rare key frames', () => {
   }, 90_000)
 
   it('has a picture again when it resumes the video, and selects no layer', async () => {
-    const live = await betweenKeyFrames()
     const viewer = await Viewer.join()
     await until('it has a picture', () => viewer.keys.length > 0)
     const change = { roomId, connectionId: viewer.connectionId, streamId: 'str' }
@@ -236,7 +249,6 @@ describe('a viewer of a camera with rare key frames', () => {
   }, 90_000)
 
   it('goes on after the program that reads the camera was killed, as do later ones', async () => {
-    const live = await betweenKeyFrames()
     const isReader = (pid: number): boolean => readlinkSync(`/proc/${pid}/exe`) === process.env.CAMERA_BIN
     const reader = childrenOf(process.pid).find(isReader)
     process.kill(reader!, 'SIGKILL')
@@ -259,6 +271,7 @@ describe('a viewer of a camera with rare key frames', () => {
 
 describe('viewers on two workers', () => {
   beforeAll(() => startCamera({ size: 2, consumersPerRouter: 3 }))
+  afterEach(() => leaveAll())
   afterAll(stopCamera)
 
   it('have a picture before the next key frame, also where the camera is not, and then the live ones without a gap', async () => {
