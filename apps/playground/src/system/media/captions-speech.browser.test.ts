@@ -85,6 +85,9 @@ describeEach('captions of real speech, recognized by $name', (testEngine: TestEn
   )
   afterAll(() => files.remove())
 
+  /** The finished sentences of the first meeting. */
+  const heardFirst: Heard[] = []
+
   /** Ada speaks. Grace reads. */
   const meeting = async (): Promise<{ ada: Tab; grace: Tab }> => {
     call.newSession()
@@ -127,7 +130,8 @@ describeEach('captions of real speech, recognized by $name', (testEngine: TestEn
       expect(unannounced).toEqual([])
 
       // Each sentence is finished once.
-      const starts = (await finished(grace)).map(({ start }) => start)
+      heardFirst.push(...(await finished(grace)))
+      const starts = heardFirst.map(({ start }) => start)
       expect(new Set(starts).size).toBe(starts.length)
 
       const shown = await grace.page.locator('.transcript .message p').allTextContents()
@@ -147,11 +151,9 @@ describeEach('captions of real speech, recognized by $name', (testEngine: TestEn
   it(
     'reports when the words were said, to within 300 ms',
     async () => {
-      const { grace } = await meeting()
-      await turnOn(grace.page, 'en-US')
       const exact = (text: string) => files.spoken.find((each) => wordErrorRate(each.text, text) === 0)
-      const pairs = async () => {
-        const sentences = (await finished(grace)).flatMap(({ text, start }) => {
+      const pairsOf = (heard: readonly Heard[]) => {
+        const sentences = heard.flatMap(({ text, start }) => {
           const spoken = exact(text)
           return spoken ? [{ spoken, start }] : []
         })
@@ -164,14 +166,16 @@ describeEach('captions of real speech, recognized by $name', (testEngine: TestEn
             : []
         })
       }
-      const differences = await until(
-        'three pairs of sentences',
-        async () => {
-          const found = await pairs()
-          return found.length >= 3 && found
-        },
-        120_000,
-      )
+      const differences = pairsOf(heardFirst)
+      if (differences.length < 3) {
+        const { grace } = await meeting()
+        await turnOn(grace.page, 'en-US')
+        const more = async () => {
+          const found = pairsOf(await finished(grace))
+          return differences.length + found.length >= 3 && found
+        }
+        differences.push(...(await until('three pairs of sentences', more, 120_000)))
+      }
       expect(Math.max(...differences)).toBeLessThan(NEAR_MS)
     },
     LONG_MS,
