@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, it } from '@jest/globals'
 import { budgetMs, until } from '@session-service/testing'
 import { useCall } from '../../fixtures/call.js'
@@ -12,14 +11,14 @@ describe('a recorded session', () => {
     const startedAt = performance.now()
     await ada.page.getByRole('button', { name: 'Start recording' }).click()
     const [{ id }] = await Promise.all([ada.event('recordingStarted', 20_000), grace.event('recordingStarted', 20_000)])
+    const recordedAt = performance.now()
     for (const mark of marks) await mark.waitFor({ state: 'visible' })
     const alan = await call.join('Alan')
     await alan.page.locator('.recording-mark').waitFor({ state: 'visible' })
     const watcher = await call.join('Watcher', { role: 'SUBSCRIBER' })
     expect(await watcher.page.locator('.recording-mark').isVisible()).toBe(false)
     expect(await watcher.page.getByRole('button', { name: 'Start recording' }).isVisible()).toBe(false)
-    // The recording needs this duration.
-    await delay(5_000)
+    await until('five seconds are recorded', () => performance.now() - recordedAt > 5_000)
 
     // Any publisher may stop the recording.
     await grace.page.getByRole('button', { name: 'Stop recording' }).click()
