@@ -101,6 +101,28 @@ describe('a publisher whose media is lost', () => {
   })
 })
 
+describe('a publisher that publishes its lost stream again', () => {
+  it('gives it up when others end it meanwhile, and can publish another one', async () => {
+    const { id, roomId } = await testbed.session()
+    const [{ member, streamId, renew }, moderator] = [await publishMuted(id), await testbed.join(id)]
+    await lossOf(roomId, member)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    testbed.node.onCommand = (command) => (command === 'publish' ? promise : undefined)
+    const renewed = expect(renew()).rejects.toMatchObject({ code: 105 })
+    await until('the node has the publication', () => callsFor('publish', member).length === 2)
+    await rejoined(moderator)
+    await moderator.client.call('forceUnpublish', { streamId })
+    await member.client.notified('participantUnpublished')
+    resolve()
+    await renewed
+    expect((await testbed.stack.api.getConnection(id, member.id)).publishers).toEqual([])
+    await expect(renew()).rejects.toMatchObject({ code: 105 })
+    const again = await member.client.call('publishVideo', { sdpOffer: OFFER, hasAudio: true, hasVideo: true })
+    expect(again.id).not.toBe(streamId)
+    await Promise.all([member.client.close(), moderator.client.close()])
+  })
+})
+
 describe('a publisher that renews its media', () => {
   it('can publish another stream when others end its own meanwhile', async () => {
     const { id } = await testbed.session()

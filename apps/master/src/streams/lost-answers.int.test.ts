@@ -1,4 +1,4 @@
-import { newStreamId, type NodeCommand, ServiceError, type SignallingParams } from '@session-service/contract'
+import { newStreamId, type NodeCommand, type Role, ServiceError, type SignallingParams } from '@session-service/contract'
 import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
@@ -20,8 +20,8 @@ afterAll(async () => {
   await node.stop()
 })
 
-async function join(sessionId: string): Promise<SignallingClient> {
-  const client = await stack.join(sessionId)
+async function join(sessionId: string, role: Role = 'PUBLISHER'): Promise<SignallingClient> {
+  const client = await stack.join(sessionId, { role })
   clients.push(client)
   return client
 }
@@ -188,5 +188,59 @@ describe('a stream without a row', () => {
     await alice.request('unpublish', { streamId })
     expect(hasReceived('unpublish', { streamId })).toBe(true)
     expect(await bob.waitFor('streamDestroyed')).toMatchObject({ streamId, reason: 'unpublish' })
+  })
+})
+
+describe('a stream that was lost with its media', () => {
+  /** Alice has published the stream, with a filter, at the node that was lost; both have rejoined. */
+  async function lost() {
+    const { id } = await stack.api.createSession()
+    const [alice, bob] = [await join(id), await join(id, 'MODERATOR')]
+    const { streamId } = await alice.request('publish', { tracks: [SILENT_TRACK] })
+    await stack.postgres.query(
+      `INSERT INTO stream_filter (stream_id, connection_id, filter_id, type, options, view)
+       SELECT id, connection_id, 'filter', 'AudioGainFilter', '{}', '{}' FROM stream WHERE id = $1`,
+      [streamId],
+    )
+    const [row] = await stack.postgres.query('SELECT unique_id AS "roomId" FROM session WHERE id = $1', [id])
+    await node.loseRoom(String(Reflect.get(row ?? {}, 'roomId')), 1)
+    await Promise.all([alice, bob].map((client) => client.waitFor('mediaLost')))
+    node.commands.length = 0
+    const rejoin = () => Promise.all([alice, bob].map((client) => client.request('rejoin', {})))
+    return { id, alice, bob, streamId, rejoin }
+  }
+  const filters = (streamId: string): Promise<unknown[]> =>
+    stack.postgres.query('SELECT 1 FROM stream_filter WHERE stream_id = $1', [streamId])
+
+  it('ends with its filter for all, also for its publisher, when a moderator unpublishes it before it returns', async () => {
+    const { alice, bob, streamId, rejoin } = await lost()
+    await rejoin()
+    expect(await filters(streamId)).toHaveLength(1)
+    await bob.request('forceUnpublish', { streamId })
+    for (const client of [alice, bob])
+      expect(await client.waitFor('streamDestroyed')).toMatchObject({ streamId, reason: 'forceUnpublishByUser' })
+    await received('unpublish', { streamId })
+    expect(await filters(streamId)).toEqual([])
+  })
+
+  it('ends over REST as well, as soon as the session has a node again', async () => {
+    const { id, alice, streamId, rejoin } = await lost()
+    await expect(stack.api.deleteStream(id, streamId)).rejects.toMatchObject({ status: 503 })
+    await rejoin()
+    await stack.api.deleteStream(id, streamId)
+    expect(await alice.waitFor('streamDestroyed')).toMatchObject({ streamId, reason: 'forceUnpublishByServer' })
+  })
+
+  it('is not found when its publisher has left, and neither is the id of a connection', async () => {
+    const { id, alice, bob, streamId, rejoin } = await lost()
+    await rejoin()
+    await alice.request('leave', {})
+    clients.splice(clients.indexOf(alice), 1)
+    const present = `SELECT id FROM connection WHERE session_id = $1 AND status = 'active'`
+    const ids = (await stack.postgres.query(present, [id])).map((row) => String(Reflect.get(row ?? {}, 'id')))
+    expect(ids).toHaveLength(1)
+    for (const absent of [streamId, ...ids])
+      await expect(bob.request('forceUnpublish', { streamId: absent })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+    expect(bob.received('streamDestroyed')).toEqual([])
   })
 })

@@ -1,4 +1,10 @@
-import { type MediaOptions, ServiceError, type StreamDestroyedReason, type StreamInfo } from '@session-service/contract'
+import {
+  type MediaOptions,
+  publisherOf,
+  ServiceError,
+  type StreamDestroyedReason,
+  type StreamInfo,
+} from '@session-service/contract'
 import { currentTraceparent } from '@session-service/server-kit'
 import { Injectable } from '@nestjs/common'
 import { DataSource, In } from 'typeorm'
@@ -106,6 +112,18 @@ export class StreamRepository {
       .getRepository(StreamEntity)
       .find({ select: { id: true }, where: { id: In([...ids]) } })
     return new Set(streams.map(({ id }) => id))
+  }
+
+  /** Whether a client may publish the stream again after a loss of its media: its connection is present. */
+  async mayReturn(sessionId: string, streamId: string): Promise<boolean> {
+    const connectionId = publisherOf(streamId)
+    if (connectionId === streamId) return false
+    const present = await firstRow(
+      this.dataSource.manager,
+      `SELECT 1 FROM connection WHERE id = $1 AND session_id = $2 AND status = 'active' AND type = 'WEBRTC'`,
+      [connectionId, sessionId],
+    )
+    return present !== undefined
   }
 
   async find(sessionId: string, id: string): Promise<StreamInfo | undefined> {

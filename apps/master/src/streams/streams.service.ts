@@ -144,17 +144,23 @@ export class StreamsService {
     }
   }
 
-  /** Ends the stream of another participant; its publisher is notified as well. */
+  /** Ends the stream of another participant, also one that was lost with its media; its publisher is notified as well. */
   async forceUnpublish(
-    participant: Pick<PlacedParticipant, 'sessionId' | 'roomId' | 'place'>,
+    { sessionId, roomId, place }: Pick<PlacedParticipant, 'sessionId' | 'roomId' | 'place'>,
     streamId: string,
     reason: StreamDestroyedReason,
   ): Promise<void> {
-    const stream = await this.streams.delete(participant.sessionId, streamId, reason)
-    if (!stream) throw await this.#undeletable(participant.sessionId, streamId)
-    const { roomId, place } = participant
-    this.#announceEnd(roomId, stream, reason, [])
-    await this.nodeCommands.notify(place, 'unpublish', { roomId, connectionId: stream.connectionId, streamId })
+    const connectionId = publisherOf(streamId)
+    const stream = await this.streams.delete(sessionId, streamId, reason)
+    if (!stream) {
+      const mayReturn = place.epoch > 1 && (await this.streams.mayReturn(sessionId, streamId))
+      if (!mayReturn) throw await this.#undeletable(sessionId, streamId)
+    }
+    this.#announceEnd(roomId, { streamId, connectionId }, reason, [])
+    // Its publisher may have published it before it was notified; this deletes the filter that it had, too.
+    const returned = !stream && (await this.streams.delete(sessionId, streamId, reason, { connectionId }))
+    if (returned) this.#announceEnd(roomId, returned, reason, [])
+    await this.nodeCommands.notify(place, 'unpublish', { roomId, connectionId, streamId })
   }
 
   /**
@@ -178,6 +184,8 @@ export class StreamsService {
     const room = await this.placement.ofSession(sessionId)
     if (!room) {
       await this.sessions.require(sessionId)
+      if (await this.streams.mayReturn(sessionId, streamId))
+        throw new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
       throw noSuchStream(streamId)
     }
     await this.forceUnpublish({ sessionId, ...room }, streamId, 'forceUnpublishByServer')

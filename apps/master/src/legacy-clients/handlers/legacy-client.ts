@@ -125,15 +125,20 @@ export class LegacyParticipant {
 
   /** @throws ServiceError NOT_FOUND for a stream that others have ended while its filter started */
   published(own: OwnStream): void {
-    if (this.#endedOwn === own.streamId)
-      throw new ServiceError('NOT_FOUND', 'the stream has ended meanwhile', { subject: 'stream' })
+    this.requireNotEnded(own.streamId)
     this.own = own
+  }
+
+  /** @throws ServiceError NOT_FOUND for the own stream that others have ended last */
+  requireNotEnded(streamId: string): void {
+    if (this.#endedOwn === streamId)
+      throw new ServiceError('NOT_FOUND', 'the stream has ended meanwhile', { subject: 'stream' })
   }
 
   /** @throws ServiceError NOT_FOUND for a stream that it does not publish */
   ownOrLost(streamId: string): OwnStream {
     if (this.own?.streamId === streamId) return this.own
-    if (this.own || !this.mayHaveLostOwn)
+    if (this.own || !this.mayHaveLostOwn || this.#endedOwn === streamId)
       throw new ServiceError('NOT_FOUND', 'stream: is not published', { subject: 'stream' })
     return {
       streamId,

@@ -186,7 +186,7 @@ export class LegacyMedia {
     const transport =
       own.epoch === epoch
         ? await this.#replaceMedia(participant, own, offer)
-        : await this.#publishAgain(participant, epoch, own, offer)
+        : await this.#publishAgain(participant, epoch, own, offer, legacy)
     return { sdpAnswer: offer.answer(transport), id: own.streamId, createdAt: own.createdAt }
   }
 
@@ -206,9 +206,18 @@ export class LegacyMedia {
     epoch: number,
     own: OwnStream,
     { tracks, dtlsParameters }: PublishOffer,
+    legacy: LegacyParticipant,
   ): Promise<TransportOptions> {
     const { streamId, options } = own
+    legacy.requireNotEnded(streamId)
     const published = await this.calls.call('publish', participant, { tracks, dtlsParameters, ...options, streamId })
+    try {
+      legacy.requireNotEnded(streamId)
+    } catch (error) {
+      // Others have ended it while it had no row. It may be gone already.
+      await this.calls.call('unpublish', participant, { streamId }).catch(() => undefined)
+      throw error
+    }
     own.epoch = epoch
     own.createdAt = published.createdAt
     return transportOf(published)

@@ -122,10 +122,10 @@ it('restarts ICE after the TURN server refused expired credentials, which no sta
   const credential = createHmac('sha1', SECRET).update(username).digest('base64')
   const page = await join([{ url: `turn:127.0.0.1:${turn.port}`, username, credential }])
   const refusals = (): number => turn.lines.filter((line) => /expired0>.*error 401/.test(line)).length
-  const failed = page.evaluate(async () => {
-    const failed = new Promise<string>((resolve) => window.relayed.once('exception', ({ name }) => resolve(name)))
+  const failed = page.evaluate(() => {
+    const exception = new Promise<string>((resolve) => window.relayed.once('exception', ({ name }) => resolve(name)))
     void window.relayed.publish({ video: false }).catch(() => undefined)
-    return await failed
+    return exception
   })
   await until('the refusal of the TURN server', () => Promise.resolve(refusals() > 0))
   expect((await selectedPair(page, 'send'))?.local).toBeUndefined()
