@@ -130,7 +130,8 @@ it.each([1, 46, 47, 60, 120])('composes %d frames a second with sound from a log
 
 it('ends with an error when its file takes no more data', async () => {
   execFileSync('mkfifo', [file()])
-  await using _reader = await open(file(), 'r+')
+  const reader = await open(file(), 'r+')
   const composing = await composeLog(1_000, opening({ stallMs: 400 }))
   await expect(composing.until(Number.MAX_SAFE_INTEGER)).rejects.toThrow('the composition hangs')
+  await reader.close()
 })
