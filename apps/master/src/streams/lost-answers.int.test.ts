@@ -1,4 +1,10 @@
-import { newStreamId, type NodeCommand, type Role, ServiceError, type SignallingParams } from '@session-service/contract'
+import {
+  newStreamId,
+  type NodeCommand,
+  type Role,
+  ServiceError,
+  type SignallingParams,
+} from '@session-service/contract'
 import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
