@@ -256,7 +256,7 @@ describe('the cluster', () => {
     const id = node?.id ?? ''
     await stack.api.createSession({ customSessionId: 'on-the-node' })
     await dashboard.now.join('on-the-node', 'Ada')
-    await row(id).getByText('0.1.0').waitFor()
+    await row(id).getByText('0.2.0').waitFor()
     await button(`Drain ${id}`).click()
     await dashboard.now.confirm('Drain')
     await row(id).getByText('waiting idle to terminate').waitFor()

@@ -61,7 +61,7 @@ const template = (version: string, container: object = {}): object => ({
       containers: [
         {
           name: 'media-node',
-          image: 'session-service/media-node:0.1.0',
+          image: 'session-service/media-node:0.2.0',
           env: [
             { name: 'NATS_URL', value: stack.nats.nodeUrl },
             { name: 'MEDIA_NODE_WORKERS', value: '1' },

@@ -221,7 +221,7 @@ export const EXAMPLES: Readonly<Partial<Record<Operation, { request?: unknown; r
   sendSignal: { request: { session: ID, to: [PENDING.id], type: 'chat', data: 'hello' } },
   getConfiguration: {
     response: {
-      VERSION: '0.1.0',
+      VERSION: '0.2.0',
       DOMAIN_OR_PUBLIC_IP: 'example.com',
       HTTPS_PORT: 443,
       SERVICE_PUBLICURL: 'https://example.com',

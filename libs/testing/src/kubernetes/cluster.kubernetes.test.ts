@@ -67,7 +67,7 @@ async function createServers(): Promise<void> {
 
 async function createApps(): Promise<void> {
   const master = podTemplate('master', {
-    image: 'session-service/master:0.1.0',
+    image: 'session-service/master:0.2.0',
     env: [
       { name: 'PASSWORD', ...secretKey('password') },
       { name: 'DATABASE_URL', value: 'postgres://service:$(PASSWORD)@postgres:5432/service' },
@@ -80,7 +80,7 @@ async function createApps(): Promise<void> {
   const node = podTemplate(
     'media-node',
     {
-      image: 'session-service/media-node:0.1.0',
+      image: 'session-service/media-node:0.2.0',
       env: [
         { name: 'NATS_URL', value: 'nats://nats:4222' },
         { name: 'MEDIA_NODE_WORKERS', value: '1' },

@@ -151,7 +151,7 @@ it.each([
   ['whose image cannot be pulled', { image: 'session-service/absent:1' }, /^its image cannot be pulled/],
   [
     'that crashes',
-    { image: 'session-service/media-node:0.1.0', env: [{ name: 'NATS_URL', value: 'no url' }] },
+    { image: 'session-service/media-node:0.2.0', env: [{ name: 'NATS_URL', value: 'no url' }] },
     /^it crashes again and again.*exited with code/,
   ],
 ])('reports a pod %s as failed', async (_, container, reason) => {
