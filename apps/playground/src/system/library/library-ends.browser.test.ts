@@ -216,7 +216,7 @@ describe('the client library', () => {
         again: again.published,
       }
     })
-    expect(outcome).toEqual({ refused: ['NOT_ALLOWED'], publishers: 32, streams: 32, again: true })
+    expect(outcome).toEqual({ refused: ['LIMIT_REACHED'], publishers: 32, streams: 32, again: true })
     const { connections } = await library.stack.api.getSession(library.sessionId)
     expect(connections.content.map(({ publishers }) => publishers?.length).toSorted()).toEqual([0, 32])
   })

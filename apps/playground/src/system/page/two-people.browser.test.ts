@@ -187,7 +187,7 @@ describe('two participants in the playground', () => {
     await page
       .getByRole('dialog')
       .getByRole('alert')
-      .getByText('No camera or microphone was found.')
+      .getByText('The microphone was not found. It may have been unplugged.')
       .waitFor({ timeout: 10_000 })
     await until('the microphone in use is shown', async () => (await microphone.inputValue()) === used)
     expect(await stored()).toBe(before)
