@@ -56,7 +56,7 @@ describe('the client library', () => {
   })
 
   it('is cached by browsers under the URL of its version', async () => {
-    expect(versioned).toMatch(/^\/service\/client\/0\.1\.0-[0-9a-f]{12}\/session-client\.js$/)
+    expect(versioned).toMatch(/^\/service\/client\/\d+\.\d+\.\d+-[0-9a-f]{12}\/session-client\.js$/)
     const answer = await get(versioned, { 'accept-encoding': 'gzip' })
     expect(header(answer, 'cache-control', 'content-encoding', 'access-control-allow-origin')).toEqual([
       'public, max-age=31536000, immutable',

@@ -95,7 +95,11 @@ const gauge = async ({ opsUrl }: AppProcess, name: string): Promise<number> => {
 }
 
 const nodeOf = (index: number): string =>
-  String(rig.stack.journal.find(new RegExp(`^node${index + 1} .*media node `))[0]?.match(/media node (media_\w+)/)?.[1])
+  String(
+    rig.stack.journal
+      .find(new RegExp(`^node${index + 1} .*"mediaNodeId"`))[0]
+      ?.match(/"mediaNodeId":"(media_\w+)"/)?.[1],
+  )
 
 /** The crashes before the current test. */
 let crashesBefore = 0
