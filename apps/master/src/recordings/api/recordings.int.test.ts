@@ -168,6 +168,8 @@ describe('a recording', () => {
     try {
       await locker.query('BEGIN; LOCK TABLE recording IN ACCESS EXCLUSIVE MODE')
       await until('a read of the recording fails', async () => {
+        // A transaction sees the activity of its first look until it clears it.
+        await locker.query('SELECT pg_stat_clear_snapshot()')
         const { rowCount } = await locker.query(
           `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
            WHERE wait_event_type = 'Lock' AND query LIKE 'SELECT "RecordingEntity".%'`,
