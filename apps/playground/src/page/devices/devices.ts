@@ -68,6 +68,7 @@ export class DevicePicker {
       h('div', { class: 'select' }, this.#select),
     )
     navigator.mediaDevices?.addEventListener('devicechange', this.#refresh)
+    this.#showState()
   }
 
   async refresh(): Promise<void> {
