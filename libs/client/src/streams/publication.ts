@@ -56,6 +56,8 @@ export class Publication {
   #restored: Promise<void> = Promise.resolve()
   /** Whether the server knows the bit rates of the layers. */
   #areLayersReported = true
+  /** The kinds whose last report failed: the server may have executed it. */
+  readonly #unsure = new Set<MediaKind>()
   /** The reports that failed in a row. */
   #failures = 0
   #cancelReport: (() => void) | undefined
@@ -117,8 +119,19 @@ export class Publication {
   }
 
   /** Reports whether the kind is sent: it is inactive while it is muted, and while its device has ended. */
-  sendActive(kind: MediaKind): Promise<void> {
-    return this.#change({ [STATE_OF[kind]]: this.#tracks.sends(kind) }, REASON_OF[kind])
+  async sendActive(kind: MediaKind): Promise<void> {
+    try {
+      await this.#change({ [STATE_OF[kind]]: this.#tracks.sends(kind) }, REASON_OF[kind])
+      this.#unsure.delete(kind)
+    } catch (error) {
+      this.#unsure.add(kind)
+      throw error
+    }
+  }
+
+  /** Whether the others know the state of the kind: they may not after a failed report. */
+  isReported(kind: MediaKind): boolean {
+    return !this.#unsure.has(kind) && this.#stream?.has(STATE_OF[kind], this.#tracks.sends(kind)) === true
   }
 
   /** Reports a changed video size or frame rate to the other participants. */
@@ -150,6 +163,7 @@ export class Publication {
       for (const producer of offer.producers) this.#producers.set(producer.kind, producer)
       this.#engine = engine
       this.#areLayersReported = true
+      this.#unsure.clear()
       const stream = this.#stream ?? this.#announce(description, answer)
       this.#filterChanged(stream, answer.filter ?? {})
       this.#context.pendingStreams.restored(stream.streamId)
@@ -298,7 +312,7 @@ export class Publication {
 
   /** Reports what the server does not know. */
   #report(): void {
-    const missed = this.#tracks.kinds.filter((kind) => !this.#stream?.has(STATE_OF[kind], this.#tracks.sends(kind)))
+    const missed = this.#tracks.kinds.filter((kind) => !this.isReported(kind))
     for (const kind of missed) this.sendActive(kind).catch(() => {})
     this.reportVideo(measure(this.#tracks.get('video')), 'trackReplaced').catch(() => {})
     void this.fitEncodings()

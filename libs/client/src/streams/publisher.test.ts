@@ -233,6 +233,16 @@ describe('a publisher whose muting the server refuses', () => {
     const sent = testbed.server.calls('changeStream').map(({ params }) => params.audioActive)
     expect(sent).toEqual([true, false])
   })
+
+  it('reports that it is still muted after an unmuting that failed', async () => {
+    const publisher = await testbed.publish({ publishAudio: false })
+    refuse()
+    await expect(publisher.publishAudio(true)).rejects.toMatchObject({ code: 'RATE_LIMITED' })
+    testbed.answerAll()
+    const sent = () => testbed.server.calls('changeStream').map(({ params }) => params.audioActive)
+    await testbed.passUntil('the report', () => sent().length > 1)
+    expect(sent()).toEqual([true, false])
+  })
 })
 
 describe('a publisher whose track is replaced by', () => {

@@ -43,8 +43,6 @@ export class Publisher extends StreamManager<PublisherEvents> {
   #publication: Publication | undefined
   #stream: Stream | undefined
   #stopMeasuring = (): void => {}
-  /** The kinds whose last request of `#setActive` failed: the server may have executed it. */
-  readonly #unsure = new Set<MediaKind>()
   /** The last switch of each kind, which the next one waits for. */
   readonly #switched: Record<MediaKind, Promise<unknown>> = { audio: Promise.resolve(), video: Promise.resolve() }
 
@@ -270,23 +268,15 @@ export class Publisher extends StreamManager<PublisherEvents> {
   async #setActive(kind: MediaKind, active: boolean): Promise<void> {
     if (!this.#tracks.get(kind)) throw new ServiceError('NOT_FOUND', `the publisher has no ${kind} track`)
     const before = this.#tracks.active[kind]
-    if (active === before && this.#isReported(kind)) return
+    if (active === before && (!this.published || this.#publication?.isReported(kind))) return
     this.#tracks.setActive(kind, active)
     try {
       if (this.published) await this.#publication?.sendActive(kind)
-      this.#unsure.delete(kind)
     } catch (error) {
-      this.#unsure.add(kind)
       // Muting stays in effect locally although the request failed.
       if (active && !before) this.#tracks.setActive(kind, false)
       throw error
     }
-  }
-
-  /** Whether the others know the state of the kind: they do not after a failed request. */
-  #isReported(kind: MediaKind): boolean {
-    const known = kind === 'audio' ? this.#stream?.audioActive : this.#stream?.videoActive
-    return !this.published || (known === this.#tracks.sends(kind) && !this.#unsure.has(kind))
   }
 
   #trackEnded(kind: MediaKind): void {
