@@ -21,6 +21,7 @@ import { RoomPlacement } from '../placement/room-placement.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { SessionBroadcast } from '../platform/bus/session-broadcast.js'
 import { effectiveChanges, mediaOptionsOf, streamKindOf } from './media-options.js'
+import { mediaMoving } from '../placement/media-moving.js'
 import { StreamRepository } from './stream.repository.js'
 import { SubscriptionRepository } from './subscription.repository.js'
 
@@ -184,8 +185,7 @@ export class StreamsService {
     const room = await this.placement.ofSession(sessionId)
     if (!room) {
       await this.sessions.require(sessionId)
-      if (await this.streams.mayReturn(sessionId, streamId))
-        throw new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
+      if (await this.streams.mayReturn(sessionId, streamId)) throw mediaMoving()
       throw noSuchStream(streamId)
     }
     await this.forceUnpublish({ sessionId, ...room }, streamId, 'forceUnpublishByServer')

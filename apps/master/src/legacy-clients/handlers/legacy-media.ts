@@ -9,7 +9,7 @@ import { sleep } from '@session-service/server-kit'
 import { Injectable, Logger } from '@nestjs/common'
 import { NodeCommands } from '../../media-nodes/node-commands.js'
 import { ParticipantCalls } from '../../signalling/rpc-handlers/participant-calls.js'
-import { requirePlace } from '../../signalling/rpc-handlers/participant-checks.js'
+import { notCurrent, requirePlace } from '../../signalling/rpc-handlers/participant-checks.js'
 import type { JoinedParticipant } from '../../signalling/sockets/client-socket.js'
 import { StreamsService } from '../../streams/streams.service.js'
 import { type PublishOffer, readPublishOffer } from '../sdp/publish-offer.js'
@@ -254,7 +254,7 @@ function transportOf(opened: object): TransportOptions {
 /** @throws ServiceError UNAVAILABLE for a call on a socket that is closed, or that another one has replaced */
 function requireCurrent(participant: JoinedParticipant, { socket }: LegacyParticipant): void {
   if (socket?.participant === participant && socket.isOpen && !socket.isOver) return
-  throw new ServiceError('UNAVAILABLE', 'the participant has ended or has another socket')
+  throw notCurrent()
 }
 
 /** Until the media has a place again. */

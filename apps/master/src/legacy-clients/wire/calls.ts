@@ -1,6 +1,7 @@
 import { SIGNALLING_LIMITS } from '@session-service/contract'
 import { parseJson } from '@session-service/config'
 import { z } from 'zod'
+import { MAX_NESTING } from '../../platform/http/parsing/json-depth.js'
 
 /** Some mobile clients send every parameter as text. */
 const flag = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')])
@@ -38,7 +39,6 @@ const jsonObject = z.union([
 ])
 
 /** As the REST API: far deeper values would overflow the stack of `JSON.stringify`. */
-const MOST_NESTING = 32
 const isDeeper = (value: unknown, limit: number): boolean =>
   typeof value === 'object' &&
   value !== null &&
@@ -52,7 +52,7 @@ const Message = z.object({
     .transform((to) => to ?? []),
   data: z
     .unknown()
-    .refine((data) => !isDeeper(data, MOST_NESTING), `must not be nested deeper than ${MOST_NESTING}`)
+    .refine((data) => !isDeeper(data, MAX_NESTING), `must not be nested deeper than ${MAX_NESTING}`)
     .transform((data) =>
       data === undefined || data === null ? '' : typeof data === 'string' ? data : JSON.stringify(data),
     ),

@@ -20,9 +20,10 @@ import { NodeCommands } from '../../media-nodes/node-commands.js'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
 import { SpeechToTextService } from '../../speech-to-text/speech-to-text.service.js'
 import { StreamsService } from '../../streams/streams.service.js'
+import { mediaMoving } from '../../placement/media-moving.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 import { SocketRegistry } from '../sockets/socket-registry.js'
-import { connectionEnded, mediaMoving, requireCurrent, requirePlace } from './participant-checks.js'
+import { connectionEnded, requireCurrent, requirePlace } from './participant-checks.js'
 
 const MEDIA_METHODS = [
   'connectTransport',

@@ -1,17 +1,17 @@
 import { ServiceError } from '@session-service/contract'
 import type { RoomPlace } from '../../media-nodes/room-place.js'
+import { mediaMoving } from '../../placement/media-moving.js'
 import type { ClientSocket, JoinedParticipant } from '../sockets/client-socket.js'
 
 /** The participant has been removed: its client has to join again. */
 export const connectionEnded = (): ServiceError => new ServiceError('UNAUTHENTICATED', 'the connection has ended')
 
-/** The client retries after it has rejoined. */
-export const mediaMoving = (): ServiceError =>
-  new ServiceError('UNAVAILABLE', 'the media of the session is being moved')
+/** The call has waited: its client repeats it on the other socket, or has given it up. */
+export const notCurrent = (): ServiceError =>
+  new ServiceError('UNAVAILABLE', 'the participant has ended or has another socket')
 
-/** Refuses a call that has waited: its client repeats it on the other socket, or has given it up. */
 export function requireCurrent(socket: ClientSocket): void {
-  if (socket.isOver) throw new ServiceError('UNAVAILABLE', 'the participant has ended or has another socket')
+  if (socket.isOver) throw notCurrent()
 }
 
 export function requirePlace({ place }: JoinedParticipant): RoomPlace {

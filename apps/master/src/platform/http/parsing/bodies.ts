@@ -2,10 +2,9 @@ import { ServiceError } from '@session-service/contract'
 import { UnsupportedMediaTypeException } from '@nestjs/common'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { sendError } from '../answers/errors.js'
-import { isDeeper } from './json-depth.js'
+import { isDeeper, MAX_NESTING } from './json-depth.js'
 
 /** Far deeper than any body of the contract. */
-const MAX_NESTING = 32
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 type Done = (error: Error | null, body?: unknown) => void

@@ -3,6 +3,9 @@ const BACKSLASH = 92
 const OPENING = new Set([91, 123])
 const CLOSING = new Set([93, 125])
 
+/** The most levels of arrays and objects in what clients send. */
+export const MAX_NESTING = 32
+
 /** Whether arrays and objects are nested deeper than `limit`. Brackets in strings do not count. */
 export function isDeeper(json: Uint8Array, limit: number): boolean {
   let depth = 0
