@@ -20,6 +20,7 @@ import { workerCount } from './workers/worker-count.js'
 import { WorkerPool } from './workers/worker-pool.js'
 import type { Infrastructure } from './infrastructure.module.js'
 import { MediaNodeModule } from './media-node.module.js'
+import { Rhythm } from './node/rhythm.js'
 import { VERSION } from './node/version.js'
 import { runAsOptions } from './node/run-as-options.js'
 import { bindCommands } from './commands/commands.controller.js'
@@ -36,6 +37,8 @@ import { RecordingsService } from './recordings/recordings.service.js'
 const MAX_REPORT_BACKOFF_MS = 1_000
 /** How long the shutdown waits for running commands, ms. */
 const BUS_CLOSE_MS = 2_000
+/** Heartbeats for each probe of the media workers: every 2 s, or 8 s while the node rests. */
+const WORKER_PROBE_BEATS = 4
 
 /** How long the shutdown waits until running recordings are finalized and delivered, ms. */
 const FINISH_RECORDINGS_MS = 6_000
@@ -76,6 +79,7 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   app.get(ClockSyncService).start()
   app.get(RegistrationService).start()
   app.get(RecordingsService).start()
+  app.get(Rhythm).interval(() => pool.probe(), WORKER_PROBE_BEATS)
   logger.log(
     { mediaNodeId: identity.nodeId, address: identity.address, workers: pool.workers.size },
     'the media node listens for media',

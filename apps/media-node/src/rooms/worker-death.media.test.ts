@@ -54,11 +54,12 @@ describe('a worker', () => {
 
   it('that is frozen is killed and restarted', async () => {
     // Enough ticks for a healthy worker that waits for the CPU.
-    stack = await MediaStack.start({ watchdog: { tickMs: 50, probeEvery: 2, maxUnanswered: 40 } })
+    stack = await MediaStack.start({ watchdog: { tickMs: 50, maxUnanswered: 40 } })
     const { lost, pool } = stack
     await stack.join('room', 'con')
     const { pid } = pool.pick().worker
     process.kill(pid, 'SIGSTOP')
+    pool.probe()
     await until('the frozen worker is given up', () => lost.length > 0)
     expect(lost).toEqual([['room']])
     expect(isAlive(pid)).toBe(false)

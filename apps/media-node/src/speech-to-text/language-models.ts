@@ -24,7 +24,7 @@ const RETRY_MS = 15_000
 /** Streams that are being finished delay the end of a model by this, ms. */
 const FINISH_MS = 500
 /** Heartbeats use a reading of the available memory for this long, ms: it reads several files. */
-const MEMORY_READING_MS = 2_000
+const MEMORY_READING_MS = { withModels: 2_000, withoutModels: 10_000 }
 
 export interface LanguageModelsOptions {
   /** The folder with a folder for each language. */
@@ -47,10 +47,14 @@ export class LanguageModels {
   readonly #shutdown = new AbortController()
   /** The dropped audio of slots that have ended. */
   #droppedBefore = 0
-  readonly #readMemory: () => number
+  readonly #readMemory: Record<keyof typeof MEMORY_READING_MS, () => number>
 
   constructor(private readonly options: LanguageModelsOptions) {
-    this.#readMemory = cachedFor(MEMORY_READING_MS, options.availableMemory)
+    const { withModels, withoutModels } = MEMORY_READING_MS
+    this.#readMemory = {
+      withModels: cachedFor(withModels, options.availableMemory),
+      withoutModels: cachedFor(withoutModels, options.availableMemory),
+    }
   }
 
   get states(): LanguageModelState[] {
@@ -62,7 +66,8 @@ export class LanguageModels {
   }
 
   get slots(): z.infer<typeof Slots> {
-    return slotsOf(this.#loadWith(this.#readMemory()))
+    const readMemory = this.#entries.size > 0 ? this.#readMemory.withModels : this.#readMemory.withoutModels
+    return slotsOf(this.#loadWith(readMemory()))
   }
 
   /** Seconds of audio that were dropped because recognizers were too slow. */

@@ -1,43 +1,61 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import { Watchdog, type WatchdogTiming } from './watchdog.js'
 
-const TIMING: WatchdogTiming = { tickMs: 1_000, probeEvery: 2, maxUnanswered: 5 }
+const TIMING: WatchdogTiming = { tickMs: 1_000, maxUnanswered: 5 }
 beforeEach(() => void jest.useFakeTimers())
 afterEach(() => void jest.useRealTimers())
 
 const ticks = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(count * TIMING.tickMs)
 
-function watch(ask: () => Promise<unknown>): { asked: () => number; frozen: () => number } {
+function watch(ask: () => Promise<unknown>): { watchdog: Watchdog; asked: () => number; frozen: () => number } {
   const frozen = jest.fn()
   const asking = jest.fn(ask)
-  new Watchdog(asking, frozen, TIMING)
-  return { asked: () => asking.mock.calls.length, frozen: () => frozen.mock.calls.length }
+  const watchdog = new Watchdog(asking, frozen, TIMING)
+  return { watchdog, asked: () => asking.mock.calls.length, frozen: () => frozen.mock.calls.length }
 }
 
-it('a process that answers is probed periodically, and an error is an answer', async () => {
-  const well = watch(() => Promise.resolve())
-  const refusing = watch(() => Promise.reject(new Error('no')))
-  await ticks(60)
-  expect([well.frozen(), refusing.frozen()]).toEqual([0, 0])
-  expect([well.asked(), refusing.asked()]).toEqual([30, 30])
-})
-
-it('a process that does not answer is reported once', async () => {
-  const silent = watch(() => new Promise(() => undefined))
-  await ticks(TIMING.probeEvery + TIMING.maxUnanswered - 1)
-  expect(silent.frozen()).toBe(0)
-  await ticks(1)
-  expect(silent.frozen()).toBe(1)
-  await ticks(60)
-  expect([silent.frozen(), silent.asked()]).toEqual([1, 1])
-})
-
-it('each probe resets the count of unanswered ticks', async () => {
-  const answers: (() => void)[] = []
-  const slow = watch(() => new Promise<void>((resolve) => answers.push(resolve)))
-  for (let round = 0; round < 5; round++) {
-    await ticks(TIMING.probeEvery + TIMING.maxUnanswered - 1)
-    answers.pop()?.()
+it('asks a process that answers with each probe, wakes up for no other reason, and an error is an answer', async () => {
+  for (const ask of [() => Promise.resolve(), () => Promise.reject(new Error('no'))]) {
+    const { watchdog, asked, frozen } = watch(ask)
+    for (let count = 0; count < 30; count++) {
+      watchdog.probe()
+      await ticks(0)
+      expect(jest.getTimerCount()).toBe(0)
+    }
+    expect([asked(), frozen()]).toEqual([30, 0])
   }
-  expect(slow.frozen()).toBe(0)
+})
+
+it('reports a process that does not answer once, and asks it once', async () => {
+  const { watchdog, asked, frozen } = watch(() => new Promise(() => undefined))
+  watchdog.probe()
+  await ticks(TIMING.maxUnanswered - 1)
+  watchdog.probe()
+  expect(frozen()).toBe(0)
+  await ticks(1)
+  expect(frozen()).toBe(1)
+  watchdog.probe()
+  await ticks(60)
+  expect([frozen(), asked()]).toEqual([1, 1])
+})
+
+it('resets the count of unanswered ticks with each answer', async () => {
+  const answers: (() => void)[] = []
+  const { watchdog, frozen } = watch(() => new Promise<void>((resolve) => answers.push(resolve)))
+  for (let round = 0; round < 5; round++) {
+    watchdog.probe()
+    await ticks(TIMING.maxUnanswered - 1)
+    answers.pop()?.()
+    await ticks(0)
+  }
+  expect(frozen()).toBe(0)
+})
+
+it('does nothing after its end', async () => {
+  const { watchdog, asked, frozen } = watch(() => new Promise(() => undefined))
+  watchdog.probe()
+  watchdog.stop()
+  watchdog.probe()
+  await ticks(60)
+  expect([asked(), frozen()]).toEqual([1, 0])
 })

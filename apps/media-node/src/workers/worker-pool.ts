@@ -7,7 +7,7 @@ import { CRASH_LOOP, CrashLoop, type CrashLoopTiming } from './crash-loop.js'
 import { leastLoaded } from './least-loaded.js'
 import { udpAt } from './listen-info.js'
 import { PoolWorker } from './pool-worker.js'
-import { Watchdog, WATCHDOG_TIMING, type WatchdogTiming } from './watchdog.js'
+import { Watchdog, type WatchdogTiming } from './watchdog.js'
 
 export interface WorkerPoolOptions {
   /** The number of workers. */
@@ -97,6 +97,11 @@ export class WorkerPool {
     return worker
   }
 
+  /** Reads the memory of the workers, and kills those that do not answer within a few seconds. */
+  probe(): void {
+    for (const watchdog of this.#watchdogs.values()) watchdog.probe()
+  }
+
   /** Closes all workers and waits until their processes have exited. */
   async close(): Promise<void> {
     this.#closing = true
@@ -129,7 +134,7 @@ export class WorkerPool {
       )
       worker.kill()
     }
-    return new Watchdog(() => worker.probe(), onFrozen, this.options.watchdog ?? WATCHDOG_TIMING)
+    return new Watchdog(() => worker.probe(), onFrozen, this.options.watchdog)
   }
 
   async #create(index: number): Promise<PoolWorker> {

@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals'
+import { type Heartbeat, RESTING_INTERVAL_MS } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
-import { failingOf, NodeRig } from '../fixtures/node-rig.js'
+import { failingOf, NodeRig, workersOf } from '../fixtures/node-rig.js'
 import { isRunning } from '../fixtures/processes.js'
 
 const rig = NodeRig.forTests()
@@ -37,4 +38,17 @@ it('a node whose workers are in a crash loop reports no usable worker and logs t
   expect(of(CRASH_LOOP)).toBe(1)
   expect(rig.master.factsOf(nodeId, 'roomsLost')).toHaveLength(1)
   expect(node.running).toBe(true)
+})
+
+it('a worker that froze while the node rested is killed and replaced after the next command', async () => {
+  const { node, nodeId } = await rig.launchReady({ MEDIA_NODE_REST_AFTER: '1', MEDIA_NODE_WORKERS: '2' })
+  const last = (): Heartbeat | undefined => rig.master.lastHeartbeatOf(nodeId)
+  await until('the node rests', () => last()?.everyMs === RESTING_INTERVAL_MS)
+  const before = workersOf(node)
+  const [frozen] = before
+  process.kill(frozen!, 'SIGSTOP')
+  await rig.master.ask(nodeId, 'wake', {})
+  await until('the worker is killed', () => !isRunning(frozen!))
+  await until('another worker takes its place', () => workersOf(node).some((pid) => !before.includes(pid)))
+  await until('heartbeats report all workers', () => last()?.workers === 2)
 })
