@@ -132,6 +132,28 @@ describe('after a loss of media', () => {
     )
   })
 
+  it('a restart without an answer, or whose stream cannot be stored, removes the camera as one that returns', async () => {
+    const { id } = await testbed.stack.api.createSession()
+    const camera = await testbed.create(id)
+    const { roomId, streamId } = testbed.lastStart(south)
+    const leaves = () => south.callsOf('leave').filter((call) => Reflect.get(call, 'connectionId') === camera.id)
+    testbed.refuse(new ServiceError('TIMEOUT', 'no answer'), [south])
+    await south.loseRoom(roomId, 1)
+    await until('it is removed', () => leaves().length > 0)
+    const refuseStream = `ALTER TABLE stream ADD CONSTRAINT refused CHECK (id <> '${streamId}')`
+    await testbed.stack.postgres.query(refuseStream)
+    testbed.reset()
+    const before = leaves().length
+    await until('it is removed again', () => leaves().length > before, 60_000)
+    await testbed.stack.postgres.query('ALTER TABLE stream DROP CONSTRAINT refused')
+    for (const leave of leaves()) expect(leave).toEqual({ roomId, connectionId: camera.id, returns: true })
+    await until(
+      'the stream is listed',
+      async () => (await testbed.stack.api.getConnection(id, camera.id)).publishers?.length === 1,
+      60_000,
+    )
+  })
+
   it('a camera that its master did not finish starting is deleted, and leaves no trace', async () => {
     const { id } = await testbed.stack.api.createSession()
     const started = Promise.withResolvers<void>()

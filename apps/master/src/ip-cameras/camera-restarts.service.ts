@@ -1,3 +1,4 @@
+import { ServiceError } from '@session-service/contract'
 import { mapConcurrent, messageOf } from '@session-service/server-kit'
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
 import {
@@ -81,7 +82,8 @@ export class CameraRestarts implements OnModuleDestroy {
       await this.#setRestarting(connection, 'the media of the session was lost', { isNewAttempt: true })
       const started = await this.starter.start(connection)
       await this.starter.publish(connection, started).catch(async (error: unknown) => {
-        await this.starter.stop(started.place, connection)
+        const hasEnded = error instanceof ServiceError && error.code === 'NOT_FOUND'
+        await this.starter.stop(started.place, connection, { returns: !hasEnded })
         throw error
       })
       await this.cameras.release(connectionId, { hasFailed: false })

@@ -82,14 +82,18 @@ export class CameraStarter {
         : await this.nodeCommands.requestWhileAlive(place, 'startCamera', params)
     } catch (error) {
       // A node executes the commands of one connection in order.
-      if (isUncertain(error)) void this.stop(place, connection)
+      if (isUncertain(error)) void this.stop(place, connection, { returns: tracks !== null })
       throw error
     }
   }
 
-  /** Removes the camera from the node. */
-  stop(place: RoomPlace, { roomId, connectionId }: Pick<CameraConnection, 'roomId' | 'connectionId'>): Promise<void> {
-    return this.nodeCommands.notify(place, 'leave', { roomId, connectionId })
+  /** Removes the camera from the node. `returns`: it is a participant, and will be started again. */
+  stop(
+    place: RoomPlace,
+    { roomId, connectionId }: Pick<CameraConnection, 'roomId' | 'connectionId'>,
+    { returns = false } = {},
+  ): Promise<void> {
+    return this.nodeCommands.notify(place, 'leave', { roomId, connectionId, ...(returns && { returns }) })
   }
 
   /**

@@ -123,7 +123,7 @@ export class MediaService implements Commands {
 
   leave(call: NodeCommandCall<'leave'>): Answer<'leave'> {
     return this.inOrder(call, async () => {
-      this.rooms.find(call.roomId)?.leave(call.connectionId)
+      this.rooms.find(call.roomId)?.leave(call.connectionId, { isReplaced: call.returns ?? false })
       return {}
     })
   }

@@ -128,8 +128,8 @@ withEngine(
     expect(second).toMatchObject({ connectionId: 'pub', streamId: 'again' })
     expect(wordErrorRate(OPEN, second!.text)).toBeLessThanOrEqual(0.25)
     expect(suite.captions.events(roomId, 'speechToText').at(-1)?.to).toEqual(['sub'])
-    // It cannot enter again, and leaves.
-    suite.captions.stack.service.rooms.get(roomId).leave('pub', { isReplaced: true })
+    // It is removed to enter again, does not, and leaves.
+    await suite.captions.stack.service.leave({ roomId, connectionId: 'pub', returns: true })
     expect(suite.captions.service.rooms).toBe(1)
     await again.leave()
     expect(suite.captions.service.rooms).toBe(0)

@@ -94,8 +94,11 @@ export const NODE_COMMANDS = {
    * one and return its options.
    */
   joinPerStream: [Joining, z.object({ routerRtpCapabilities: RtpCapabilities }), 4_000],
-  /** Closes all transports and tracks of the connection; an empty room stays until `closeRoom`. */
-  leave: [Peer, Nothing, 4_000],
+  /**
+   * Closes all transports and tracks of the connection; an empty room stays until `closeRoom`. `returns`: the connection
+   * enters again, and the subscriptions of others to its speech go on.
+   */
+  leave: [Peer.extend({ returns: z.boolean().optional() }), Nothing, 4_000],
   /** Decides whether recordings of the room include the streams of the connection. */
   changePeer: [Peer.extend({ record: z.boolean() }), Nothing, 4_000],
   /**
