@@ -22,7 +22,7 @@ export class RecordedSentences {
 
   /** Waits for the last sentence, if the session has a transcript. None after a failure: it never fails a recording. */
   async of(
-    { uniqueSessionId }: RecordingRow,
+    { id, uniqueSessionId }: RecordingRow,
     parts: readonly RecordingEnded[],
     signal: AbortSignal,
   ): Promise<SpokenSentence[]> {
@@ -35,7 +35,7 @@ export class RecordedSentences {
       return await this.transcripts.spokenBetween(uniqueSessionId, from, to)
     } catch (error) {
       signal.throwIfAborted()
-      subtitlesFailed(error)
+      subtitlesFailed(id, error)
       return []
     }
   }

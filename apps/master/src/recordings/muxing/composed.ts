@@ -63,7 +63,8 @@ async function remuxAndJoin(delivered: readonly DeliveredFile[], extension: stri
     const facts = (await tryRemux(file.path, path, job.signal)) ? await probe(path, job.signal) : undefined
     if (facts) pieces.push({ path, startedAt: file.startedAt, durationMs: durationMs(file, facts) })
     else {
-      logger.warn(`${file.name} of the recording in ${job.scratchDir} cannot be read, it is left out`)
+      const { recordingId } = job
+      logger.warn({ recordingId, part: file.part }, `${file.name} of the recording cannot be read, it is left out`)
       leftOut.push(file.part)
     }
   }
@@ -106,7 +107,7 @@ async function describe(path: string, facts: MediaFacts, job: MuxJob): Promise<M
   } catch (error) {
     // A recording is complete without a thumbnail.
     if (!(error instanceof ToolError)) throw error
-    logger.warn({ err: error }, 'making the thumbnail of a recording failed')
+    logger.warn({ err: error, recordingId: job.recordingId }, 'making the thumbnail of a recording failed')
   }
   return (await sizeOf(picture)) > 0 ? { ...media, thumbnail: picture } : media
 }

@@ -2,6 +2,7 @@ import type { SpokenSentence } from '../../speech-to-text/transcript-formats.js'
 
 /** The circumstances of one attempt to make a file. */
 export interface MuxJob {
+  recordingId: string
   /** Temporary folder for everything that is made, until it is complete. */
   scratchDir: string
   signal: AbortSignal

@@ -62,19 +62,23 @@ export function writeTracks(segments: readonly Segment[], job: MuxJob): Promise<
 }
 
 /** Gives `fallback` after a failure, because a recording without subtitles is better than none. */
-export async function withoutFailure<T>({ signal }: MuxJob, fallback: T, run: () => Promise<T>): Promise<T> {
+export async function withoutFailure<T>(
+  { recordingId, signal }: MuxJob,
+  fallback: T,
+  run: () => Promise<T>,
+): Promise<T> {
   try {
     return await run()
   } catch (error) {
     signal.throwIfAborted()
-    subtitlesFailed(error)
+    subtitlesFailed(recordingId, error)
     return fallback
   }
 }
 
-export function subtitlesFailed(error: unknown): void {
+export function subtitlesFailed(recordingId: string, error: unknown): void {
   failures.inc({})
-  logger.warn({ err: error }, 'making the subtitles of a recording failed')
+  logger.warn({ err: error, recordingId }, 'making the subtitles of a recording failed')
 }
 
 /** The options of ffmpeg that copy all tracks of the first input, and add these from the following inputs. */

@@ -134,9 +134,9 @@ export class RecordingStoreFs extends RecordingStore implements OnApplicationBoo
   async #make(
     recording: RecordingOfFiles,
     parts: readonly RecordingEnded[],
-    { signal, sentences }: Omit<MuxJob, 'scratchDir'>,
+    { signal, sentences }: Pick<MuxJob, 'signal' | 'sentences'>,
   ): Promise<Finished> {
-    const job = { scratchDir: await this.#scratchDir(recording), signal, sentences }
+    const job = { recordingId: recording.id, scratchDir: await this.#scratchDir(recording), signal, sentences }
     try {
       const muxed = await this.#mux(recording, parts, job)
       signal.throwIfAborted()

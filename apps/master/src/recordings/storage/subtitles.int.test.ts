@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadMasterConfig } from '@session-service/config'
 import { type RecordedFile, type RecordingEnded, RecordingProperties } from '@session-service/contract'
+import { Logger } from '@nestjs/common'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import type { SpokenSentence } from '../../speech-to-text/transcript-formats.js'
 import type { RecordingOfFiles } from '../repository/recording.entity.js'
@@ -31,7 +32,10 @@ const newStore = (env: Record<string, string> = {}): RecordingStoreFs =>
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'subtitles-'))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
+afterEach(async () => {
+  Logger.overrideLogger(true)
+  await rm(root, { recursive: true, force: true })
+})
 
 const recordingOf = (properties: object = {}): RecordingOfFiles => ({
   ...{ id: 'room', sessionId: 'room', uniqueSessionId: 'room_1', createdAt: START, file: null },
@@ -101,7 +105,7 @@ describe('a composed recording with a transcript', () => {
     expect(shown(inspectTracks(finished('take.mp4')))).toEqual(['eng 1-2 Alice: hello', 'spa 1-2 Alice: hola'])
   })
 
-  it('of several parts has the times of the joined file', async () => {
+  it('of several parts has the times of the joined file, and the log names a part that cannot be read', async () => {
     const parts = [
       await deliver(1, {}, MP4),
       await deliver(2, { startedAt: START + 20_000, endedAt: START + 24_000 }, MP4, 0.001),
@@ -113,7 +117,12 @@ describe('a composed recording with a transcript', () => {
       said('unreadable', 21, 22),
       said('last', 31, 32),
     ]
+    const warnings: unknown[][] = []
+    Logger.overrideLogger({ log: () => {}, error: () => {}, warn: (...line: unknown[]) => void warnings.push(line) })
     await newStore().assemble(recordingOf(), parts, never, sentences)
+    expect(warnings).toEqual([
+      [{ recordingId: 'room', part: 2 }, expect.stringContaining('cannot be read, it is left out'), 'RecordingStore'],
+    ])
     const [first, last, ...others] = inspectTracks(finished('take.mp4')).flatMap(({ cues }) => cues)
     expect(others).toEqual([])
     expect(first).toEqual({ from: 1, to: 2, text: 'Alice: first' })
