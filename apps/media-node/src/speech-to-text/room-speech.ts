@@ -279,7 +279,7 @@ export class RoomSpeech implements RoomObserver {
     if (present) return present
     if (pairs.size >= SPEECH_SUBSCRIPTIONS_PER_CONNECTION) {
       const message = `a connection has at most ${SPEECH_SUBSCRIPTIONS_PER_CONNECTION} subscriptions to speech`
-      throw new ServiceError('NOT_ALLOWED', message)
+      throw new ServiceError('LIMIT_REACHED', message)
     }
     const pair: Pair = { active: undefined, pending: undefined }
     this.#pairs.set(connectionId, pairs.set(publisherId, pair))

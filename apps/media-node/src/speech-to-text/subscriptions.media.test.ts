@@ -145,7 +145,7 @@ withEngine(
     const [last = '', ...others] = publishers
     for (const publisherId of others) await suite.captions.subscribe(roomId, 'sub', { publisherId })
     await expect(suite.captions.subscribe(roomId, 'sub', { publisherId: last })).rejects.toMatchObject({
-      code: 'NOT_ALLOWED',
+      code: 'LIMIT_REACHED',
     })
     await suite.captions.subscribe(roomId, 'sub', { publisherId: others[0]! })
     await suite.captions.unsubscribe(roomId, 'sub', others[0])

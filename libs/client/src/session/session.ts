@@ -177,7 +177,8 @@ export class Session extends Emitter<SessionEvents> {
    *
    * Rejects with a `ServiceError`: DISABLED (the service does not offer speech to text), CONFLICT (already subscribed to
    * this connection in this language), NOT_FOUND (no such language model, or the stream has ended), NOT_READY (the model
-   * is not loaded), NO_CAPACITY (the media server cannot load another model), LAUNCH_FAILED (the model cannot be loaded).
+   * is not loaded), NO_CAPACITY (the media server cannot load another model), LAUNCH_FAILED (the model cannot be loaded),
+   * LIMIT_REACHED (this participant has subscribed to 100 connections).
    */
   async subscribeToSpeechToText(stream: Stream, lang: string): Promise<void> {
     await this.#require('subscribe').speechToText.subscribe(stream, lang)

@@ -265,7 +265,8 @@ export const NODE_COMMANDS = {
    * Sends the recognized speech of all streams of the publisher, present and later, to the connection as the event
    * `speechToText`. A repeated command is answered at once; one with another language replaces the former. Under
    * `on_demand` the answer waits until the model is loaded. NOT_FOUND: no such publisher in the room, or no such model;
-   * NOT_READY: the model is not loaded (`manual`) or not loaded yet; NO_CAPACITY and LAUNCH_FAILED as for loading.
+   * NOT_READY: the model is not loaded (`manual`) or not loaded yet; NO_CAPACITY and LAUNCH_FAILED as for loading;
+   * LIMIT_REACHED: the connection has its maximum of subscriptions to speech.
    */
   subscribeToSpeechToText: [
     Peer.extend({ publisherId: Id, lang: Language, settings: SpeechSettings }),
