@@ -135,6 +135,63 @@ describe('captions of a client of version 2', () => {
   })
 })
 
+describe('a call of a client of version 2 about captions whose language model is being loaded', () => {
+  it('is sent to the node at once, which ends the former subscription', async () => {
+    const { roomId, viewer, speaker } = await meeting()
+    const { node } = testbed
+    const begun = Promise.withResolvers<void>()
+    const isWaiting: (() => void)[] = []
+    node.onCommand = (command) => {
+      if (command !== 'subscribeToSpeechToText' || isWaiting.length > 1) return
+      isWaiting.push(begun.resolve)
+      return begun.promise
+    }
+    const subscribe = (lang: string) =>
+      viewer.client.call('subscribeToSpeechToText', { connectionId: speaker.id, lang })
+    const former = [subscribe('en-US'), subscribe('en-GB')]
+    const unsubscribed = viewer.client.call('unsubscribeFromSpeechToText', { connectionId: speaker.id })
+    const last = subscribe('en-US')
+    // The fake node does not know subscriptions that wait.
+    await expect(unsubscribed).rejects.toMatchObject({ code: 102 })
+    expect(await last).toEqual({})
+    const names = node.commands.map(({ command }) => command).filter((command) => command.endsWith('SpeechToText'))
+    const sent = 'subscribeToSpeechToText'
+    expect(names).toEqual([sent, sent, 'unsubscribeFromSpeechToText', sent])
+    expect(node.callsOf(sent)).toMatchObject([{ lang: 'en-US' }, { lang: 'en-GB' }, { lang: 'en-US' }])
+    // Nothing is undone for those without an answer: that would end the later subscription.
+    begun.reject(new ServiceError('TIMEOUT', 'no answer'))
+    for (const replaced of former) await expect(replaced).rejects.toMatchObject({ code: 999 })
+    node.onCommand = () => undefined
+    await node.loseRoom(roomId, 1)
+    await until('the captions are repeated', () => node.callsOf(sent).length === 4)
+    expect(node.callsOf(sent).at(-1)).toMatchObject({ publisherId: speaker.id, lang: 'en-US' })
+    expect(node.callsOf('unsubscribeFromSpeechToText')).toHaveLength(1)
+    await viewer.client.close()
+  })
+})
+
+it('captions that a client of version 2 ends while they begin are not repeated after a loss of its media', async () => {
+  const { id, roomId, viewer, speaker } = await meeting()
+  const other = await testbed.joinNatively(id)
+  const { node } = testbed
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const call = { connectionId: speaker.id, lang: 'en-US' }
+  node.onCommand = (command) => (command === 'subscribeToSpeechToText' ? promise : undefined)
+  const subscribed = viewer.client.call('subscribeToSpeechToText', call)
+  await until('the node has the command', () => node.callsOf('subscribeToSpeechToText').length === 1)
+  node.onCommand = async (command) => {
+    if (command !== 'unsubscribeFromSpeechToText') return
+    resolve()
+    await subscribed
+  }
+  expect(await viewer.client.call('unsubscribeFromSpeechToText', call)).toEqual({})
+  await viewer.client.call('subscribeToSpeechToText', { ...call, connectionId: other.id })
+  await node.loseRoom(roomId, 1)
+  await until('the captions are repeated', () => node.callsOf('subscribeToSpeechToText').length > 2)
+  expect(node.callsOf('subscribeToSpeechToText').slice(2)).toMatchObject([{ publisherId: other.id }])
+  await viewer.client.close()
+})
+
 describe('captions of a client of version 2 whose media is lost', () => {
   const subscriptions = () => testbed.node.callsOf('subscribeToSpeechToText')
   const speakersOf = (calls: object[]) => calls.map((call) => 'publisherId' in call && call.publisherId)

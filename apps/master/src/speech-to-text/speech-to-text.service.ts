@@ -10,6 +10,9 @@ import { speechSettings } from './speech-settings.js'
 /** The caption subscriptions of participants. The media node owns them, and publishes their texts as room events. */
 @Injectable()
 export class SpeechToTextService {
+  /** The newest subscription, by subscriber and publisher, while its command waits for an answer. */
+  readonly #newest = new Map<string, object>()
+
   constructor(
     private readonly nodeCommands: NodeCommands,
     private readonly participants: ParticipantRepository,
@@ -17,8 +20,8 @@ export class SpeechToTextService {
   ) {}
 
   /**
-   * Subscribes to the speech of a connection. After a command without an answer there is no subscription, unless
-   * `mayUndo` returns false: the participant may have subscribed again through another master meanwhile.
+   * Subscribes to the speech of a connection. After a command without an answer there is no subscription, unless the
+   * participant has subscribed again meanwhile, or `mayUndo` returns false: it may have done so through another master.
    */
   async subscribe(
     participant: PlacedParticipant,
@@ -28,15 +31,19 @@ export class SpeechToTextService {
     const { roomId, connectionId, place } = participant
     const settings = speechSettings(this.config)
     const subscription = { roomId, connectionId, publisherId }
+    const key = `${connectionId} ${publisherId}`
+    this.#newest.set(key, subscription)
     try {
       await counted(
         'subscribe',
         this.nodeCommands.requestWhileAlive(place, 'subscribeToSpeechToText', { ...subscription, lang, settings }),
       )
     } catch (error) {
-      if (isUncertain(error) && mayUndo())
+      if (isUncertain(error) && this.#newest.get(key) === subscription && mayUndo())
         void this.nodeCommands.notify(place, 'unsubscribeFromSpeechToText', subscription)
       throw await this.#subscriptionError(participant, publisherId, error)
+    } finally {
+      if (this.#newest.get(key) === subscription) this.#newest.delete(key)
     }
   }
 

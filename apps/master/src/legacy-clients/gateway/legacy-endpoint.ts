@@ -16,10 +16,13 @@ import { legacyNames, type LegacyNames } from '../wire/names.js'
 const SMALL_COST = 0.1
 const SMALL_CALLS: ReadonlySet<string> = new Set(['onIceCandidate', 'ping'])
 
+/**
+ * The media node gets them in their order, and ends a subscription that waits for its language model when a later call
+ * replaces it. The library gives up a call that would wait for the former one.
+ */
+const CAPTION_CALLS: ReadonlySet<LegacyMethod> = new Set(['subscribeToSpeechToText', 'unsubscribeFromSpeechToText'])
 /** The methods that may take 10 s, each with the parameter by which their calls run in order. */
 const SLOW_CALLS: ReadonlyMap<LegacyMethod, string> = new Map([
-  ['subscribeToSpeechToText', 'connectionId'],
-  ['unsubscribeFromSpeechToText', 'connectionId'],
   ['applyFilter', 'streamId'],
   ['execFilterMethod', 'streamId'],
   ['removeFilter', 'streamId'],
@@ -78,7 +81,7 @@ export class LegacyEndpoint implements SocketEndpoint, OnModuleInit {
     }
     const task = (): Promise<void> => this.dispatcher.handle(socket, client, method, request)
     // The answer has all candidates of the server, which needs none of the client.
-    if (method === 'onIceCandidate') return task()
+    if (method === 'onIceCandidate' || CAPTION_CALLS.has(method)) return task()
     const slowBy = SLOW_CALLS.get(method)
     if (slowBy !== undefined) return calls.runSlowly(textOf(params?.[slowBy]), task)
     return calls.runIn(queueOf(request, method, client), task)

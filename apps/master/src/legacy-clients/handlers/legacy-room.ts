@@ -80,6 +80,8 @@ export class LegacyRoom {
       const unsubscribe = () => this.calls.call('unsubscribeFromSpeechToText', participant, { connectionId })
       if (legacy.captionsEnded(connectionId)) await endIfPresent(participant, unsubscribe)
       else await unsubscribe()
+      // A subscription before this call may have been answered meanwhile.
+      legacy.captionsEnded(connectionId)
     },
   }
 
