@@ -1,4 +1,10 @@
-import type { IceServer, MediaserverOptions, NetworkQualityChange, Role } from '@session-service/contract'
+import type {
+  IceServer,
+  MediaserverOptions,
+  NetworkQualityChange,
+  Role,
+  StreamDestroyedReason,
+} from '@session-service/contract'
 import { Column, Entity, Index, JoinColumn, ManyToOne, PrimaryColumn, Unique } from 'typeorm'
 import { SessionEntity } from '../sessions/session.entity.js'
 import type { Camera, CameraState } from './camera.js'
@@ -95,6 +101,10 @@ export class ConnectionEntity {
   /** The last report about the network of the publisher. */
   @Column({ name: 'network_quality', type: 'jsonb', nullable: true })
   networkQuality!: Pick<NetworkQualityChange, 'epoch' | 'revision' | 'level'> | null
+
+  /** Why others have ended its last streams, by their ids. */
+  @Column({ name: 'ended_streams', type: 'jsonb', nullable: true })
+  endedStreams!: Record<string, StreamDestroyedReason> | null
 
   /** The `traceparent` of the request that created it, when its trace is recorded. */
   @Column({ name: 'trace_context', type: 'text', nullable: true })

@@ -199,21 +199,37 @@ describe('a stream without a row', () => {
 
 describe('a stream that was lost with its media', () => {
   /** Alice has published the stream, with a filter, at the node that was lost; both have rejoined. */
-  async function lost() {
+  async function lost({ endedBefore = false } = {}) {
     const { id } = await stack.api.createSession()
-    const [alice, bob] = [await join(id), await join(id, 'MODERATOR')]
+    const { token } = await stack.api.createConnection(id)
+    const alice = await stack.openSocket(token ?? '')
+    clients.push(alice)
+    const { connectionId, resumeKey } = await alice.join()
+    const bob = await join(id, 'MODERATOR')
     const { streamId } = await alice.request('publish', { tracks: [SILENT_TRACK] })
     await stack.postgres.query(
       `INSERT INTO stream_filter (stream_id, connection_id, filter_id, type, options, view)
        SELECT id, connection_id, 'filter', 'AudioGainFilter', '{}', '{}' FROM stream WHERE id = $1`,
       [streamId],
     )
+    const present = endedBefore ? [bob] : [alice, bob]
+    if (endedBefore) {
+      alice.terminate()
+      await bob.request('forceUnpublish', { streamId })
+    }
     const [row] = await stack.postgres.query('SELECT unique_id AS "roomId" FROM session WHERE id = $1', [id])
     await node.loseRoom(String(Reflect.get(row ?? {}, 'roomId')), 1)
-    await Promise.all([alice, bob].map((client) => client.waitFor('mediaLost')))
+    await Promise.all(present.map((client) => client.waitFor('mediaLost')))
     node.commands.length = 0
-    const rejoin = () => Promise.all([alice, bob].map((client) => client.request('rejoin', {})))
-    return { id, alice, bob, streamId, rejoin }
+    const rejoin = () => Promise.all(present.map((client) => client.request('rejoin', {})))
+    /** The first one has another socket. */
+    const resume = async () => {
+      const again = await stack.openSocket(token ?? '')
+      clients.splice(clients.indexOf(alice), 1, again)
+      await again.request('resume', { connectionId, resumeKey })
+      return again
+    }
+    return { id, alice, bob, streamId, rejoin, resume }
   }
   const filters = (streamId: string): Promise<unknown[]> =>
     stack.postgres.query('SELECT 1 FROM stream_filter WHERE stream_id = $1', [streamId])
@@ -235,6 +251,27 @@ describe('a stream that was lost with its media', () => {
     await rejoin()
     await stack.api.deleteStream(id, streamId)
     expect(await alice.waitFor('streamDestroyed')).toMatchObject({ streamId, reason: 'forceUnpublishByServer' })
+  })
+
+  it.each([
+    ['before the loss', true],
+    ['after it', false],
+  ])('does not return when it was ended %s, and its publisher had no socket', async (_, endedBefore) => {
+    const { id, alice, bob, streamId, rejoin, resume } = await lost({ endedBefore })
+    await rejoin()
+    if (!endedBefore) {
+      alice.terminate()
+      await bob.request('forceUnpublish', { streamId })
+    }
+    const again = await resume()
+    await again.request('rejoin', {})
+    await expect(again.request('publish', { tracks: [SILENT_TRACK], streamId })).rejects.toMatchObject({
+      code: 'NOT_ALLOWED',
+    })
+    expect(again.received('streamDestroyed')).toMatchObject([{ streamId, reason: 'forceUnpublishByUser' }])
+    expect(hasReceived('publish', { streamId })).toBe(false)
+    const { streamId: other } = await again.request('publish', { tracks: [SILENT_TRACK] })
+    await stack.api.deleteStream(id, other)
   })
 
   it('is not found when its publisher has left, and neither is the id of a connection', async () => {

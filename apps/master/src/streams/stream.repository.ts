@@ -23,6 +23,9 @@ import { deleteStreams, type EndedStream } from './stream-deletions.js'
 import { insertStreams, type NewStream } from './stream-inserts.js'
 import { StreamEntity } from './stream.entity.js'
 
+/** The most ends of streams that a connection keeps. */
+const MOST_ENDED = 32
+
 /** A group commit writes the streams of several calls, each with a trace of its own. */
 type Insertion = NewStream & { traceContext: string | null }
 
@@ -124,6 +127,29 @@ export class StreamRepository {
       [connectionId, sessionId],
     )
     return present !== undefined
+  }
+
+  /** Keeps that others have ended the stream: its publisher does not publish it again. False as `mayReturn`. */
+  async keepEnd(sessionId: string, streamId: string, reason: StreamDestroyedReason): Promise<boolean> {
+    const ended = await execute(
+      this.dataSource.manager,
+      `UPDATE connection SET ended_streams = jsonb_build_object($3::text, $4::text) || CASE
+         WHEN (SELECT count(*) FROM jsonb_object_keys(ended_streams)) BETWEEN 1 AND ${MOST_ENDED - 1}
+         THEN ended_streams ELSE '{}' END
+       WHERE id = $1 AND id <> $3 AND session_id = $2 AND status = 'active' AND type = 'WEBRTC'`,
+      [publisherOf(streamId), sessionId, streamId, reason],
+    )
+    return ended > 0
+  }
+
+  /** Why others have ended the stream of the connection; undefined: they have not. */
+  async keptEnd(connectionId: string, streamId: string): Promise<StreamDestroyedReason | undefined> {
+    const found = await firstRow<{ reason: StreamDestroyedReason | null }>(
+      this.dataSource.manager,
+      'SELECT ended_streams ->> $2 AS reason FROM connection WHERE id = $1',
+      [connectionId, streamId],
+    )
+    return found?.reason ?? undefined
   }
 
   async find(sessionId: string, id: string): Promise<StreamInfo | undefined> {

@@ -86,6 +86,8 @@ export class StreamsService {
     const { sessionId, roomId, connectionId, place, maxStreams } = participant
     const mediaOptions = { ...mediaOptionsOf(call), ...(filter && { filter: filter.view }) }
     const streamId = streamIdOf(call.streamId, streamKindOf(mediaOptions), connectionId)
+    const returned = call.streamId !== undefined && !filter?.isNew
+    if (returned) await this.#requireNotEnded(roomId, { streamId, connectionId })
     const { tracks, audioActive, videoActive, dtlsParameters } = call
     const request = this.nodeCommands.request(place, 'publish', {
       roomId,
@@ -102,7 +104,6 @@ export class StreamsService {
       this.nodeCommands.notify(place, 'unpublish', { roomId, connectionId, streamId }),
     )
     const createdAt = this.clock.now()
-    const returned = call.streamId !== undefined && !filter?.isNew
     try {
       const media = { mediaOptions, mediaEpoch: place.epoch, maxStreams }
       await this.streams.insert({ id: streamId, sessionId, connectionId, createdAt, ...media })
@@ -113,6 +114,17 @@ export class StreamsService {
     const params = { streamId, connectionId, createdAt, mediaOptions, ...(returned && { returned }) }
     this.broadcast.notify(roomId, { method: 'streamCreated', params }, { except: [connectionId] })
     return { streamId, createdAt, ...(filter && { filter: filter.view }), ...(transport && { transport }) }
+  }
+
+  /** Its publisher was not notified when others ended the stream, if it had no socket then. */
+  async #requireNotEnded(roomId: string, stream: Pick<StreamInfo, 'streamId' | 'connectionId'>): Promise<void> {
+    const { streamId, connectionId } = stream
+    const reason = await this.streams.keptEnd(connectionId, streamId)
+    if (reason === undefined) return
+    this.#announceEnd(roomId, stream, reason, [])
+    // Its publisher gets the reason before the answer.
+    await this.broadcast.sent()
+    throw new ServiceError('NOT_ALLOWED', `streamId: others have ended the stream ${streamId} (${reason})`)
   }
 
   /** Replaces the tracks of an own stream, which continues: nothing changes in the database and for REST. */
@@ -153,10 +165,9 @@ export class StreamsService {
   ): Promise<void> {
     const connectionId = publisherOf(streamId)
     const stream = await this.streams.delete(sessionId, streamId, reason)
-    if (!stream) {
-      const mayReturn = place.epoch > 1 && (await this.streams.mayReturn(sessionId, streamId))
-      if (!mayReturn) throw await this.#undeletable(sessionId, streamId)
-    }
+    // A publisher without a socket is not notified, and would publish it again after a loss of its media.
+    const mayReturn = (stream || place.epoch > 1) && (await this.streams.keepEnd(sessionId, streamId, reason))
+    if (!stream && !mayReturn) throw await this.#undeletable(sessionId, streamId)
     this.#announceEnd(roomId, { streamId, connectionId }, reason, [])
     // Its publisher may have published it before it was notified; this deletes the filter that it had, too.
     const returned = !stream && (await this.streams.delete(sessionId, streamId, reason, { connectionId }))

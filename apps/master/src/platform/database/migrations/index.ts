@@ -18,6 +18,7 @@ import { NodeRequests1790000000094 } from './1790000000094-node-requests.js'
 import { HeartbeatIntervals1790000000095 } from './1790000000095-heartbeat-intervals.js'
 import { LeftSessions1790000000096 } from './1790000000096-left-sessions.js'
 import { FilteredHistory1790000000097 } from './1790000000097-filtered-history.js'
+import { EndedStreams1790000000098 } from './1790000000098-ended-streams.js'
 
 /** In the order they run. */
 export const MIGRATIONS = [
@@ -41,6 +42,7 @@ export const MIGRATIONS = [
   HeartbeatIntervals1790000000095,
   LeftSessions1790000000096,
   FilteredHistory1790000000097,
+  EndedStreams1790000000098,
 ] as const
 
 /**
