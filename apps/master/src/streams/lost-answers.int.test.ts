@@ -172,6 +172,21 @@ it('a rejoin whose client has another socket meanwhile does not replace the medi
   expect(node.callsOf('join')).toMatchObject([{ epoch: 1 }, { epoch: 2 }, { epoch: 2 }])
 })
 
+it('the end of a young stream by others is announced twice, except to its publisher: clients may get its begin in between', async () => {
+  const { id } = await stack.api.createSession()
+  const [alice, bob] = [await join(id), await join(id)]
+  const publish = async () => (await alice.request('publish', { tracks: [SILENT_TRACK] })).streamId
+  const [older, young] = [await publish(), await publish()]
+  await stack.postgres.query('UPDATE stream SET created_at = created_at - 60000 WHERE id = $1', [older])
+  for (const streamId of [older, young]) await stack.api.deleteStream(id, streamId)
+  const ends = (client: SignallingClient) => client.received('streamDestroyed').map(({ streamId }) => streamId)
+  await until('the second end arrives', () => ends(bob).length > 2)
+  expect([ends(bob), ends(alice)]).toEqual([
+    [older, young, young],
+    [older, young],
+  ])
+})
+
 describe('a stream without a row', () => {
   it('ends on the node when its publisher unpublishes it', async () => {
     const { id } = await stack.api.createSession()
