@@ -9,7 +9,7 @@ interface Waiting<T> {
   readonly turn: Deferred<T>
 }
 
-const bytesOf = (params: unknown): number => new TextEncoder().encode(JSON.stringify(params)).length
+export const bytesOf = (params: unknown): number => new TextEncoder().encode(JSON.stringify(params)).length
 
 /**
  * Lets calls pass when there is a socket and the server's limits permit them, in the order in which they were made. A call

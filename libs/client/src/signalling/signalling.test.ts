@@ -115,6 +115,21 @@ describe('Signalling', () => {
     expect(server.calls('unpublish')).toEqual([])
   })
 
+  it('rejects a call that the server would close the socket for, because its frame is too long', async () => {
+    // Valid text whose characters need six bytes each.
+    const data = '\u0001'.repeat(65_536)
+    const options = { image: 'x'.repeat(262_144) }
+    for (const call of [
+      signalling.call('signal', { data }),
+      signalling.call('applyFilter', { streamId: 'str_A', type: 'ImageOverlayFilter', options }),
+    ])
+      await expect(call).rejects.toMatchObject({
+        code: 'INVALID',
+        message: expect.stringMatching(/261888 bytes as JSON$/),
+      })
+    expect([...server.calls('signal'), ...server.calls('applyFilter')]).toEqual([])
+  })
+
   it('sends the ids of received signals when it resumes, and emits each signal once', async () => {
     const signals = (): number => log.filter((entry) => entry === 'signal').length
     const send = (signalId: number): void =>

@@ -1,6 +1,7 @@
 import {
   CLOSE_CODE,
   SIGNALLING_LIMITS,
+  SIGNALLING_MAX_FRAME_BYTES,
   SIGNALLING_METHODS,
   SIGNALLING_WINDOWS,
   ServiceError,
@@ -13,7 +14,7 @@ import { type Clock, every } from '../platform/clock.js'
 import { deferred } from '../platform/deferred.js'
 import { InterruptibleDelay } from '../platform/delay.js'
 import { onBackOnline } from '../platform/page.js'
-import { CallQueue } from './call-queue.js'
+import { CallQueue, bytesOf } from './call-queue.js'
 import type { ServerNotification } from './notification.js'
 import { RecentIds } from './recent-ids.js'
 import { abuseDelay, isFinalClose, isRefusal, openWithRetries, retryDelay, retryTimeout } from './retry.js'
@@ -74,10 +75,15 @@ const IDEMPOTENT: ReadonlySet<SignallingMethod> = new Set([
 /** Their target is gone after the first execution, so that the server does not find it when they are sent again. */
 const ENDING: ReadonlySet<SignallingMethod> = new Set(['forceDisconnect', 'forceUnpublish'] as const)
 
+/** The server closes the socket of a client that sends a longer frame. Its other members need less than the difference. */
+const MOST_BYTES = SIGNALLING_MAX_FRAME_BYTES - 256
+
 function validated<M extends SignallingMethod>(method: M, params: SignallingParams<M>): SignallingParams<M> {
   const parsed = SIGNALLING_METHODS[method][0].safeParse(params)
-  if (parsed.success) return parsed.data as SignallingParams<M>
-  throw new ServiceError('INVALID', `${method}: ${describeIssues(parsed.error).join('; ')}`)
+  if (!parsed.success) throw new ServiceError('INVALID', `${method}: ${describeIssues(parsed.error).join('; ')}`)
+  if (bytesOf(parsed.data) > MOST_BYTES)
+    throw new ServiceError('INVALID', `${method}: is longer than ${MOST_BYTES} bytes as JSON`)
+  return parsed.data as SignallingParams<M>
 }
 
 /** Leaves, and closes the socket after the answer. Never rejects. */
