@@ -10,6 +10,7 @@ import { withTimeout } from '@session-service/server-kit'
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common'
 import { DataSource } from 'typeorm'
 import { MASTER_CONFIG, MASTER_ID, type MasterConfig } from '../../platform/config/configuration.module.js'
+import { poolOf } from '../../platform/database/data-source.js'
 import { latestRollback } from '../configuration/generations.js'
 import { MasterMembership } from '../../media-nodes/master-membership.js'
 import { isConnected, MediaNodesService } from '../../media-nodes/media-nodes.service.js'
@@ -90,7 +91,7 @@ export class HealthService implements OnApplicationBootstrap, OnModuleDestroy {
       await Promise.all([this.bus.flush(ANSWER_MS), this.mediaNodes.refresh()])
       return true
     })
-    if (!areReachable) return this.#down()
+    if (!areReachable || poolOf(this.dataSource).refusesWrites) return this.#down()
     const disconnectedMediaNodes = this.mediaNodes.disconnected()
     const connected = this.mediaNodes.rows().filter(isConnected).length
     return { status: masterStatus(connected, disconnectedMediaNodes.length), disconnectedMediaNodes }

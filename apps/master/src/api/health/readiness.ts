@@ -1,6 +1,7 @@
 import { ServiceError } from '@session-service/contract'
 import type { Bus } from '@session-service/messaging'
 import type { DataSource } from 'typeorm'
+import { poolOf } from '../../platform/database/data-source.js'
 import { execute } from '../../platform/database/sql.js'
 
 /** The readiness checks of a master, by the names that the probe shows. */
@@ -10,5 +11,6 @@ export const readinessChecks = (bus: Bus, dataSource: DataSource): Record<string
   },
   database: async () => {
     await execute(dataSource, 'SELECT 1')
+    if (poolOf(dataSource).refusesWrites) throw new ServiceError('UNAVAILABLE', 'the database accepts no writes')
   },
 })

@@ -54,6 +54,12 @@ it('rejects all callers at the first time-out when the server hangs, and accepts
 it('stays closed when the server rejects a statement', async () => {
   await expect(query('SELECT 1/0')).rejects.toThrow('division by zero')
   expect(await query()).toBe(1)
+  expect(pool.refusesWrites).toBe(false)
+})
+
+it('knows from a failed write that the disk of the server is full', async () => {
+  await expect(query(`DO $$ BEGIN RAISE 'no space left' USING ERRCODE = 'disk_full'; END $$`)).rejects.toThrow()
+  expect(pool.refusesWrites).toBe(true)
 })
 
 it('replaces all clients after one time-out when the machine behind them is gone, and new ones are answered', async () => {

@@ -1,7 +1,7 @@
 import { isReadOnlyDatabase } from '@session-service/server-kit'
 import { Client, DatabaseError, Pool, type PoolClient, type PoolConfig } from 'pg'
 import { countQueryError } from './database-metrics.js'
-import { NO_ANSWER } from './errors.js'
+import { isWriteRefusal, NO_ANSWER } from './errors.js'
 import { isOutdated, withName } from './prepared-statements.js'
 
 type Release = (release?: boolean | Error) => void
@@ -12,6 +12,8 @@ const PROBE_MS = 1_000
 const PROBE_EVERY_MS = 250
 /** A younger client is not replaced because its server is read-only: a new one would find the same server, ms. */
 const READ_ONLY_MS = 1_000
+/** The server accepts no writes for this long after a refusal: a master writes its row every two seconds at least, ms. */
+const WRITE_REFUSAL_MS = 5_000
 
 const noAnswerError = (): Error => Object.assign(new Error('the database does not answer'), { code: 'ETIMEDOUT' })
 const ignore = (): void => undefined
@@ -39,6 +41,8 @@ export class CircuitBreakerPool extends Pool {
   #answeredAt = -Infinity
   /** Clients that were opened before this time are replaced, by `performance.now()`. */
   #replacedBefore = -Infinity
+  /** When the server refused a write last, by `performance.now()`. */
+  #writeRefusedAt = -Infinity
 
   constructor(config: PoolConfig) {
     super(config)
@@ -90,6 +94,11 @@ export class CircuitBreakerPool extends Pool {
     return this.#waiting.size
   }
 
+  /** Whether the server answers and accepts no writes, by the queries of the last seconds. */
+  get refusesWrites(): boolean {
+    return performance.now() - this.#writeRefusedAt < WRITE_REFUSAL_MS
+  }
+
   /** Names prepared statements, and sees the failures of queries that return a promise, as all of TypeORM's do. */
   #watch(client: PoolClient): void {
     this.#openedAt.set(client, performance.now())
@@ -122,6 +131,7 @@ export class CircuitBreakerPool extends Pool {
     if (!(error instanceof Error)) return
     const isHung = NO_ANSWER.test(error.message)
     const now = performance.now()
+    if (isWriteRefusal(error)) this.#writeRefusedAt = now
     const isReplaced = isReadOnlyDatabase(error) && now - this.#openingOf(client) >= READ_ONLY_MS
     if (isReplaced) this.#replacedBefore = now
     if (isHung || isReplaced || isOutdated(error)) destroy(client)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { errorClass, isBatchFault, isLockingBatchFault } from './errors.js'
+import { errorClass, isBatchFault, isLockingBatchFault, isWriteRefusal } from './errors.js'
 
 const failed = (code: string | undefined, message = 'failed'): Error => Object.assign(new Error(message), { code })
 
@@ -35,4 +35,16 @@ it.each([
 ])('the items of a batch that failed with %s are tried one by one: %s, of one that locks rows: %s', (...row) => {
   const [code, ofBatch, ofLocking] = row
   expect([isBatchFault(failed(code)), isLockingBatchFault(failed(code))]).toEqual([ofBatch, ofLocking])
+})
+
+it.each([
+  ['25006', true],
+  ['53100', true],
+  ['58030', true],
+  ['53300', false],
+  ['57P01', false],
+  ['23505', false],
+  ['ECONNREFUSED', false],
+])('a query that failed with %s says that the server accepts no writes: %s', (code, expected) => {
+  expect(isWriteRefusal(failed(code))).toBe(expected)
 })

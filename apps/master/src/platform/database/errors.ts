@@ -37,6 +37,10 @@ export function errorClass(error: unknown): (typeof ERROR_CLASSES)[number] | 'ot
   return /^E[A-Z]+$/.test(state) || /connection/i.test(message) ? 'connection' : 'other'
 }
 
+/** Whether a query failed because the server accepts no writes: it is read-only, or its disk is full or does not work. */
+export const isWriteRefusal = (error: unknown): boolean =>
+  isReadOnlyDatabase(error) || ['53100', '58030'].includes(sqlState(error) ?? '')
+
 /** Whether the items of a failed batch may succeed one by one: one of them is invalid, or the batch met a deadlock. */
 export const isBatchFault = (error: unknown): boolean => ['data', 'constraint', 'conflict'].includes(errorClass(error))
 

@@ -114,12 +114,16 @@ describe('Postgres', () => {
         await until('a write is refused', async () => (await timed('POST', '/sessions', {})).status === 503)
         figure('longest refusal in ms', expectRefused(await Promise.all(writes())))
         expect((await Promise.all(reads())).map(({ status }) => status)).toEqual([200, 200, 200, 200])
+        expect(await statusOf(`${rig.master().opsUrl}/readyz`)).toBe(503)
+        expect((await rig.stack.rest('GET', '/health')).status).toBe(503)
       } finally {
         await rig.postgres.setReadOnly(false)
       }
       mark()
       await until('writes work', () => works())
       figure('writes work again after ms', since())
+      await rig.becomes('ready', rig.master(), '/readyz', 200)
+      expect((await rig.stack.rest('GET', '/health')).status).toBe(200)
     }))
 
   it('with the session table locked: calls are refused after the lock timeout', () =>
