@@ -110,10 +110,12 @@ export const ALERT_CASES = {
     [requests('refused')]: ['0x20', '0+20x20'],
     [requests('2xx')]: ['0+94x20', '0+76x20'],
   }),
-  SessionServiceDatabaseUnreachable: values(MASTER, {
-    [s('database_errors_total', `${master},class="connection"`)]: ['0+5x20', '5x20'],
-    [s('database_errors_total', `${master},class="constraint"`)]: ['0x20', '0+5x20'],
-  }),
+  SessionServiceDatabaseUnreachable: ['connection', 'resources'].map((name) =>
+    values(MASTER, {
+      [s('database_errors_total', `${master},class="${name}"`)]: ['0+5x20', '5x20'],
+      [s('database_errors_total', `${master},class="constraint"`)]: ['0x20', '0+5x20'],
+    }),
+  ),
   SessionServiceDatabasePoolExhausted: gauge(
     { ...MASTER, state: 'waiting' },
     s('database_connections', `${master},state="waiting"`),

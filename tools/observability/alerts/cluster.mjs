@@ -132,14 +132,14 @@ export const CLUSTER_ALERTS = [
   },
   {
     name: 'SessionServiceDatabaseUnreachable',
-    expr: 'sum by (cluster, instance) (rate(session_service_database_errors_total{class=~"connection|timeout|read-only"}[2m])) > 0',
+    expr: 'sum by (cluster, instance) (rate(session_service_database_errors_total{class=~"connection|timeout|resources|read-only"}[2m])) > 0',
     for: '2m',
     severity: 'critical',
     summary: 'Queries of {{ $labels.instance }} fail',
     meaning:
-      'The master cannot connect to Postgres, queries time out, or `DATABASE_URL` leads to a server that is read-only (class `read-only`), such as a standby. REST calls that write and joins answer 503.',
+      'The master cannot connect to Postgres, queries time out, its disk is full or it accepts no more connections (class `resources`), or `DATABASE_URL` leads to a server that is read-only (class `read-only`), such as a standby. REST calls that write and joins answer 503.',
     look: '`/readyz` of the master; load, connections, disk and locks of Postgres; `SELECT pg_is_in_recovery()` at the address of `DATABASE_URL`.',
-    act: 'Start Postgres again or free its resources; make the address lead to the primary. Masters reconnect by themselves.',
+    act: 'Start Postgres again; free its disk or other resources; make the address lead to the primary. Masters reconnect by themselves.',
   },
   {
     name: 'SessionServiceDatabasePoolExhausted',
