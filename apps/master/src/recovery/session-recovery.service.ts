@@ -24,6 +24,8 @@ const PARTICIPANTS_TOGETHER = 100
 const CONCURRENT_BATCHES = 2
 /** Sessions that are recovered one by one at the same time; of each batch its part of them. */
 const CONCURRENCY = 8
+/** Sessions that end at the same time when recovery is off: one transaction deletes as many. */
+const ENDED_AT_ONCE = 50
 /**
  * Clients reconnect at random within this many ms per client: two transports with their handshakes cost a node about as
  * much CPU time, so that the remaining nodes keep forwarding media. SPREAD_MS_MOST limits the wait of each client.
@@ -79,7 +81,7 @@ export class SessionRecovery {
     if (rooms.length === 0) return
     const participants = await this.media.participantsIn(rooms.map(({ roomId }) => roomId))
     const spreadMs = spreadOf([...participants.values()].reduce((sum, count) => sum + count, 0))
-    if (!this.config.SERVICE_PRO_SESSION_RECOVERY) return this.#recoverEach(rooms, CONCURRENCY, cause, spreadMs)
+    if (!this.config.SERVICE_PRO_SESSION_RECOVERY) return this.#recoverEach(rooms, ENDED_AT_ONCE, cause, spreadMs)
     // Those of a batch that remain are next, so that their clients do not wait for all other batches.
     await mapConcurrent(batchesOf(rooms, participants), CONCURRENT_BATCHES, async (batch) => {
       const remaining = await this.#loseTogether(batch, cause, spreadMs)

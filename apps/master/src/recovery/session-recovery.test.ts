@@ -1,3 +1,4 @@
+import { until } from '@session-service/testing'
 import { describe, expect, it } from '@jest/globals'
 import type { CameraRestarts } from '../ip-cameras/camera-restarts.service.js'
 import type { PlacedRoom } from '../media-nodes/room-place.js'
@@ -46,6 +47,31 @@ describe('the sessions of a failed media node', () => {
     return { batches, notified, cameras, recover: () => recovery.mediaLost(ROOMS, { reason: 'nodeCrashed' }) }
   }
   const idsOf = (rooms: readonly PlacedRoom[]): string[] => rooms.map(({ roomId }) => roomId)
+
+  it('end as many at once as one transaction deletes, when recovery is off', async () => {
+    const ended: string[] = []
+    const { promise: isDeleted, resolve: release } = Promise.withResolvers<void>()
+    const sessions = {
+      closeWithMedia: ({ roomId }: PlacedRoom, ...rest: unknown[]) => {
+        expect(rest).toEqual(['nodeCrashed', 'evt_crash'])
+        ended.push(roomId)
+        return isDeleted
+      },
+    }
+    const recovery = new SessionRecovery(
+      sessions as unknown as SessionsService,
+      { participantsIn: () => Promise.resolve(new Map()) } as unknown as SessionMediaRepository,
+      {} as unknown as LostMediaRepository,
+      {} as unknown as SessionBroadcast,
+      {} as unknown as CameraRestarts,
+      { SERVICE_PRO_SESSION_RECOVERY: false } as MasterConfig,
+    )
+    const isOver = recovery.mediaLost(ROOMS, { reason: 'nodeCrashed', afterEventId: 'evt_crash' })
+    await until('fifty end', () => ended.length === 50)
+    release()
+    await isOver
+    expect(ended.toSorted()).toEqual(idsOf(ROOMS).toSorted())
+  })
 
   it('are cleared together, and their clients notified once', async () => {
     const { batches, notified, cameras, recover } = recoveryWith((rooms) => Promise.resolve([...rooms]))

@@ -9,7 +9,7 @@ import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { poolOf } from '../platform/database/data-source.js'
 import { insertParticipants, insertSession } from './fixtures/rows.js'
-import { SessionDeletionRepository } from './session-deletion.repository.js'
+import { type ClosedSession, SessionDeletionRepository } from './session-deletion.repository.js'
 import { SessionEndHooks } from './session-end-hooks.js'
 
 let database: TestDatabase
@@ -109,6 +109,24 @@ it('a batch of deletions ends large sessions in two transactions at a time', asy
   const ended = await Promise.all(Object.keys(sizes).map((id) => large.delete(id, 'sessionClosedByServer')))
   expect(ended.map((session) => session?.participants.length)).toEqual(Object.values(sizes))
   expect(most).toBeLessThanOrEqual(2)
+})
+
+it('sessions that lost their media end in one transaction for each event that theirs follow', async () => {
+  const media = { media_node_id: 'node', media_node_boot_id: 'boot', media_epoch: 1 }
+  const placed = Object.keys(media).map((column, nth) => `${column} = $${nth + 1}`)
+  await insertSession(database, 'd')
+  await insertParticipants(database, 'b', 'carol')
+  await database.query(`UPDATE session SET ${placed.join(', ')}`, Object.values(media))
+  const end = (id: string, epoch: number, after?: string): Promise<ClosedSession | undefined> =>
+    deletions.deleteWithMedia({ uniqueSessionId: `${id}_1`, epoch }, 'nodeCrashed', { after })
+  const ended = await Promise.all([end('a', 1, 'evt_1'), end('b', 1, 'evt_1'), end('c', 1, 'evt_2'), end('d', 0)])
+  expect(ended.map((session) => session?.id)).toEqual(['a', 'b', 'c', undefined])
+  const events = await database.query('SELECT session_key AS key, after_id AS after, xmin::text FROM outbox')
+  const of = (after: string): typeof events => events.filter((event) => event.after === after)
+  expect(new Set(of('evt_1').map(({ key }) => key))).toEqual(new Set(['a_1', 'b_1']))
+  expect(new Set(of('evt_1').map(({ xmin }) => xmin)).size).toBe(1)
+  expect(of('evt_2').map(({ key }) => key)).toEqual(['c_1'])
+  expect(await remaining()).toEqual(['d'])
 })
 
 it('a batch of deletions ends only the sessions that meet their conditions', async () => {

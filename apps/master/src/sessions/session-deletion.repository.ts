@@ -48,6 +48,8 @@ interface Deletion {
   condition: (participants: ClosedSession['participants'], session: Pick<LockedSession, 'wasEmptied'>) => boolean
   /** Not while a recording starts or runs: the session waits for that one. */
   unlessRecorded?: boolean
+  /** As in TransactionOptions. */
+  after?: string | undefined
   traceContext: string | null
 }
 
@@ -80,11 +82,8 @@ const isSessionFault = (error: unknown): boolean => isLockingBatchFault(error) |
 const isWithoutClients = (participants: ClosedSession['participants']): boolean =>
   participants.every(({ isCamera }) => isCamera)
 
-/**
- * Kept: there is no such session, or it does not meet the condition. Populated: it has more participants than the
- * transaction deletes.
- */
-type Outcome = ClosedSession | 'kept' | 'populated'
+/** Kept: there is no such session, or it does not meet the condition. Later: another transaction deletes it. */
+type Outcome = ClosedSession | 'kept' | 'later'
 
 /** The column by which a session is named. */
 type Key = 'id' | 'uniqueSessionId'
@@ -144,14 +143,12 @@ export class SessionDeletionRepository {
   }
 
   /** Deletes a session that lost its media, unless it has been placed again since. `after`: see TransactionOptions. */
-  async deleteWithMedia(
+  deleteWithMedia(
     { uniqueSessionId: key, epoch }: { uniqueSessionId: string; epoch: number },
     reason: DisconnectReason,
     { after }: TransactionOptions,
   ): Promise<ClosedSession | undefined> {
-    const deletion = deletionOf({ key, epoch, reason })
-    const [deleted] = await this.#deleteAll('uniqueSessionId', [deletion], Infinity, { after })
-    return typeof deleted === 'object' ? deleted : undefined
+    return this.#delete('uniqueSessionId', { key, epoch, reason, after })
   }
 
   /** Deletes the session unless it has participants other than cameras. */
@@ -191,38 +188,46 @@ export class SessionDeletionRepository {
     const deletion = deletionOf(given)
     let outcome = await this.#empty[by].add(deletion)
     // Not each alone at once: many large sessions that end together would take all connections to the database.
-    while (outcome === 'populated') outcome = await this.#populated[by].add(deletion)
+    while (outcome === 'later') outcome = await this.#populated[by].add(deletion)
     return typeof outcome === 'object' ? outcome : undefined
   }
 
-  /** Deletes one session, or several with at most `most` participants together: at least one unless `most` is 0. */
-  #deleteAll(by: Key, deletions: Deletion[], most: number, options: TransactionOptions = {}): Promise<Outcome[]> {
-    return this.events.transaction(async (manager, record) => {
-      const endings = await this.#lock(manager, by, deletions)
-      const chosen = deletions.length > 1 ? withParticipants(endings, most) : endings
-      const [closed, now] = [new Map<Deletion, ClosedSession>(), this.clock.now()]
-      const ending = chosen.map(({ deletion, session }) => {
-        return { uniqueSessionId: session.uniqueSessionId, reason: deletion.reason }
-      })
-      const ended = await this.endHooks.end(manager, ending, now)
-      const populated = chosen.filter(({ participants }) => participants.length > 0)
-      const departing = populated.map(({ session, deletion }) => ({ session, reason: deletion.departure }))
-      const leaving = this.events.isOn ? await departuresFrom(manager, departing, now) : undefined
-      const events: EventDraft[] = []
-      for (const one of chosen) {
-        const { deletion, session, participants } = one
-        const { id, uniqueSessionId, createdAt } = session
-        const { events: others = [], recordingIds = [] } = ended.get(uniqueSessionId) ?? {}
-        if (leaving) events.push(...eventsOf(one, [...(leaving.get(id) ?? []), ...others], now))
-        const place = placeOf(session) ?? null
-        closed.set(deletion, { id, uniqueSessionId, createdAt, place, participants, recordingIds })
-      }
-      await record(...events)
-      const ids = [...closed.values()].map(({ id }) => id)
-      if (ids.length > 0) await DELETE.rows(manager, ids)
-      const later = new Set(endings.filter((one) => !chosen.includes(one)).map(({ deletion }) => deletion.key))
-      return deletions.map((deletion) => closed.get(deletion) ?? (later.has(deletion.key) ? 'populated' : 'kept'))
-    }, options)
+  /**
+   * Deletes one session, or several with at most `most` participants together: at least one unless `most` is 0. Those
+   * whose events follow another event than those of the first are for later.
+   */
+  #deleteAll(by: Key, deletions: Deletion[], most: number): Promise<Outcome[]> {
+    const after = deletions[0]?.after
+    return this.events.transaction(
+      async (manager, record) => {
+        const endings = await this.#lock(manager, by, deletions)
+        const together = endings.filter(({ deletion }) => deletion.after === after)
+        const chosen = deletions.length > 1 ? withParticipants(together, most) : together
+        const [closed, now] = [new Map<Deletion, ClosedSession>(), this.clock.now()]
+        const ending = chosen.map(({ deletion, session }) => {
+          return { uniqueSessionId: session.uniqueSessionId, reason: deletion.reason }
+        })
+        const ended = await this.endHooks.end(manager, ending, now)
+        const populated = chosen.filter(({ participants }) => participants.length > 0)
+        const departing = populated.map(({ session, deletion }) => ({ session, reason: deletion.departure }))
+        const leaving = this.events.isOn ? await departuresFrom(manager, departing, now) : undefined
+        const events: EventDraft[] = []
+        for (const one of chosen) {
+          const { deletion, session, participants } = one
+          const { id, uniqueSessionId, createdAt } = session
+          const { events: others = [], recordingIds = [] } = ended.get(uniqueSessionId) ?? {}
+          if (leaving) events.push(...eventsOf(one, [...(leaving.get(id) ?? []), ...others], now))
+          const place = placeOf(session) ?? null
+          closed.set(deletion, { id, uniqueSessionId, createdAt, place, participants, recordingIds })
+        }
+        await record(...events)
+        const ids = [...closed.values()].map(({ id }) => id)
+        if (ids.length > 0) await DELETE.rows(manager, ids)
+        const later = new Set(endings.filter((one) => !chosen.includes(one)).map(({ deletion }) => deletion.key))
+        return deletions.map((deletion) => closed.get(deletion) ?? (later.has(deletion.key) ? 'later' : 'kept'))
+      },
+      { after },
+    )
   }
 
   /** The sessions that meet the conditions of their deletions, locked. One that two deletions end is the first one's. */
