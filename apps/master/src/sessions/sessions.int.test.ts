@@ -1,6 +1,8 @@
 import { SessionView } from '@session-service/contract'
 import { basicAuth, startStack, until, type Stack } from '@session-service/testing'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Client } from 'pg'
+import { untilLocked } from '../app/fixtures/lock-waits.js'
 
 let stack: Stack
 
@@ -263,4 +265,29 @@ describe('garbage collection', () => {
     await collecting.postgres.query('DROP TRIGGER refusal ON session')
     await isCollected('kept')
   })
+})
+
+it('a session that a frozen master has locked is free for the others within seconds', async () => {
+  await stack.api.createSession({ customSessionId: 'locked' })
+  const holder = new Client({ connectionString: stack.postgres.url })
+  await holder.connect()
+  await holder.query(`BEGIN; SELECT 1 FROM session WHERE id = 'locked' FOR UPDATE`)
+  const answer = stack.rest('DELETE', '/sessions/locked')
+  const [frozen] = stack.masters
+  try {
+    await untilLocked('the master waits for the lock', stack.postgres)
+    frozen?.kill('SIGSTOP')
+    await holder.end()
+    await until('the frozen master has the lock', async () => {
+      const silent = await stack.postgres.query(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'`,
+      )
+      return silent.length > 0
+    })
+    await until('another master ends it', async () => (await onSecondMaster('DELETE', '/sessions/locked')) === 204)
+  } finally {
+    frozen?.kill('SIGCONT')
+  }
+  expect((await answer).status).toBe(503)
+  await until('the master goes on', async () => (await stack.rest('GET', '/sessions/locked')).status === 404)
 })

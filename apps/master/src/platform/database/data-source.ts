@@ -12,11 +12,14 @@ const STATEMENT_TIMEOUT_MS = 3_500
 /** A server that has not cancelled a statement after this long hangs, ms. */
 const HANG_MS = STATEMENT_TIMEOUT_MS + 500
 const POOL_SIZE = 16
+/** A master that is silent for so long within a transaction is frozen or cut off: its locks would stop the other masters, ms. */
+const SILENT_TRANSACTION_MS = 5_000
 /**
  * Settings that statements rely on, whatever the database or the role sets: a statement after a lock sees what its former holder has
  * committed, and times are read as Postgres writes them. Not with the start of the connection, where poolers refuse it.
  */
-const SETTINGS = `SET default_transaction_isolation = 'read committed'; SET datestyle = 'ISO'`
+const SETTINGS = `SET default_transaction_isolation = 'read committed'; SET datestyle = 'ISO';
+  SET idle_in_transaction_session_timeout = ${SILENT_TRANSACTION_MS}`
 
 export function createDataSource(
   url: string,
