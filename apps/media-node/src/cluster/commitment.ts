@@ -1,4 +1,4 @@
-import { commitmentOf, costOf, GATHERING_MS, type Units } from '@session-service/contract'
+import { commitmentOf, costOf, type Units } from '@session-service/contract'
 
 export interface RoomShape {
   readonly openedAt: number
@@ -9,14 +9,9 @@ export interface RoomShape {
 /** The cost of what a node holds, plus the expected growth of its young rooms. */
 export function committedTo(held: Units, rooms: Iterable<RoomShape>, now: number): number {
   let committed = costOf(held)
-  for (const { openedAt, units } of youngRooms(rooms, now)) {
+  for (const { openedAt, units } of rooms) {
     const cost = costOf(units)
     committed += commitmentOf(cost, now - openedAt) - cost
   }
   return committed
-}
-
-/** The units of older rooms are not needed, and counting them has a cost. */
-function* youngRooms(rooms: Iterable<RoomShape>, now: number): Iterable<RoomShape> {
-  for (const room of rooms) if (now - room.openedAt < GATHERING_MS) yield room
 }

@@ -127,7 +127,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
   #start(program: string, stream: Stream, filter: AppliedFilter, source: PublishedTrack): StreamFilter {
     const { room } = stream.publisher
     const unit = filterUnit(source.kind)
-    room.filtersChanged(unit, 1)
+    room.count(unit, 1)
     return new StreamFilter({
       program,
       stream,
@@ -141,7 +141,7 @@ export class FiltersService implements Commands<FilterCommand>, StreamFilters, O
         if (this.#streams.get(stream)?.failed(failed)) this.#reportEnd(stream, filter, reason)
       },
       onClosed: (closed) => {
-        room.filtersChanged(unit, -1)
+        room.count(unit, -1)
         const filtered = this.#streams.get(stream)
         filtered?.closed(closed)
         if (filtered?.isEmpty) this.#streams.delete(stream)

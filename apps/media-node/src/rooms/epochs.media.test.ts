@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { NO_MEDIA } from './room.js'
+import { NO_MEDIA } from './media-counts.js'
 import { MediaStack } from './fixtures/media-stack.js'
 import { publication } from './fixtures/samples.js'
 

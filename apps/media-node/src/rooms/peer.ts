@@ -59,7 +59,7 @@ export class Peer implements Publisher {
   static async open(room: Room, options: PeerOptions): Promise<Peer> {
     const share = await room.allocateShare()
     const { limits, isPerStream = false } = options
-    const onCount = (by: number): void => room.transportsChanged(by)
+    const onCount = (by: number): void => room.count('transports', by)
     const wanted = { roomRouter: share.roomRouter, limits, onCount }
     const transports = await openTransports(wanted, isPerStream).catch((error: unknown) => {
       room.releaseShare(share)

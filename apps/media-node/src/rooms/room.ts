@@ -10,6 +10,7 @@ import { RoomRouter } from '../routers/room-router.js'
 import { chooseRouter } from '../routers/choose-router.js'
 import { mayTranscode, type RoomCodecs } from '../routers/codecs.js'
 import { mediaError } from '../workers/media-errors.js'
+import { type MediaCounts, NO_MEDIA } from './media-counts.js'
 import type { Peer } from './peer.js'
 import type { Publisher } from './publisher.js'
 import type { PoolWorker } from '../workers/pool-worker.js'
@@ -35,29 +36,8 @@ export interface RoomObserver {
 /** Distributes over the kinds: `Omit` of a union keeps only the members that all kinds have. */
 type WithoutEpoch<E> = E extends RoomEvent ? Omit<E, 'epoch'> : never
 
-/** The size of the node's rooms, updated with each change, so that a heartbeat does not have to count. */
-export interface MediaCounts {
-  connections: number
-  transports: number
-  streams: number
-  consumers: number
-  cameras: number
-  transcodings: number
-  videoFilters: number
-  audioFilters: number
-}
-export const NO_MEDIA: Readonly<MediaCounts> = {
-  connections: 0,
-  transports: 0,
-  streams: 0,
-  consumers: 0,
-  cameras: 0,
-  transcodings: 0,
-  videoFilters: 0,
-  audioFilters: 0,
-}
-
 export interface RoomContext {
+  /** The size of all rooms of the node. */
   counts: MediaCounts
   report: (roomId: string, event: RoomEvent) => void
   /** The living workers. */
@@ -88,9 +68,7 @@ export class Room {
   /** The interval between measurements of the publishers' networks, ms; 0: they are not measured. */
   networkQualityMs = 0
   #tracks = 0
-  #transports = 0
-  #transcodings = 0
-  readonly #filters = { videoFilters: 0, audioFilters: 0 }
+  readonly #counts: MediaCounts = { ...NO_MEDIA }
   #closed = false
 
   private constructor(
@@ -118,13 +96,7 @@ export class Room {
 
   /** Its current size in the units of the cost model. */
   get units(): Units {
-    let consumers = 0
-    for (const { subscriptions } of this.peers.values())
-      for (const subscription of subscriptions.values()) consumers += subscription.consumers.length
-    const cameras = this.cameras.size
-    const [connections, streams] = [this.peers.size + cameras, this.streams.size]
-    const [transports, transcodings] = [this.#transports, this.#transcodings]
-    return { rooms: 1, connections, transports, streams, consumers, cameras, transcodings, ...this.#filters }
+    return { rooms: 1, ...this.#counts }
   }
 
   get routers(): readonly RoomRouter[] {
@@ -215,13 +187,13 @@ export class Room {
 
   enter(peer: Peer): void {
     this.peers.set(peer.connectionId, peer)
-    this.context.counts.connections++
+    this.count('connections', 1)
   }
 
   enterCamera(camera: Publisher): void {
     this.cameras.set(camera.connectionId, camera)
-    this.context.counts.connections++
-    this.context.counts.cameras++
+    this.count('connections', 1)
+    this.count('cameras', 1)
   }
 
   /** `isReplaced`: the participant is about to enter again. */
@@ -251,7 +223,7 @@ export class Room {
   published(stream: Stream): void {
     this.streams.set(stream.id, stream)
     this.#tracks += stream.tracks.length
-    this.context.counts.streams++
+    this.count('streams', 1)
     for (const observer of this.#observers) observer.published(stream)
   }
 
@@ -266,29 +238,19 @@ export class Room {
   unpublished(stream: Stream): void {
     this.streams.delete(stream.id)
     this.#tracks -= stream.tracks.length
-    this.context.counts.streams--
+    this.count('streams', -1)
     for (const observer of this.#observers) observer.unpublished(stream)
   }
 
-  /** WebRTC transports of clients were opened or closed. */
-  transportsChanged(by: number): void {
-    this.#transports += by
-    this.context.counts.transports += by
-  }
-
-  consumersChanged(share: RouterShare, by: number): void {
-    this.context.counts.consumers += by
-    share.consumersChanged(by)
-  }
-
-  filtersChanged(unit: 'videoFilters' | 'audioFilters', by: number): void {
-    this.#filters[unit] += by
+  /** Changes the size of the room, and of the node. */
+  count(unit: keyof MediaCounts, by: number): void {
+    this.#counts[unit] += by
     this.context.counts[unit] += by
   }
 
-  transcodingsChanged(by: number): void {
-    this.#transcodings += by
-    this.context.counts.transcodings += by
+  consumersChanged(share: RouterShare, by: number): void {
+    this.count('consumers', by)
+    share.consumersChanged(by)
   }
 
   report(event: WithoutEpoch<RoomEvent>): void {
@@ -309,8 +271,8 @@ export class Room {
   #remove(participant: Publisher): void {
     const { connectionId } = participant
     this.peers.delete(connectionId)
-    if (this.cameras.delete(connectionId)) this.context.counts.cameras--
-    this.context.counts.connections--
+    if (this.cameras.delete(connectionId)) this.count('cameras', -1)
+    this.count('connections', -1)
     participant.close()
   }
 

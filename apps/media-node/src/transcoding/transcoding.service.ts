@@ -66,13 +66,13 @@ export class TranscodingService implements Transcoder, OnModuleInit {
         if (quality === 'small' && failures > 1) room.smallFailed(stream)
       },
       onClosed: () => {
-        room.transcodingsChanged(-1)
+        room.count('transcodings', -1)
         const others = this.#transcodings.get(video)
         others?.delete(encodingOf(wanted))
         if (others?.size === 0) this.#transcodings.delete(video)
       },
     })
-    room.transcodingsChanged(1)
+    room.count('transcodings', 1)
     const ofVideo = this.#transcodings.get(video) ?? new Map<Encoding, SharedTranscoding>()
     this.#transcodings.set(video, ofVideo.set(encodingOf(wanted), shared))
     return shared
