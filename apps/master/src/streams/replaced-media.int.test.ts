@@ -1,34 +1,20 @@
-import { type SignallingClient, type Stack, startStack, until } from '@session-service/testing'
+import { until } from '@session-service/testing'
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals'
-import { SILENT_TRACK, FakeMediaNode } from '../recordings/fixtures/fake-media-node.js'
+import { SILENT_TRACK } from '../recordings/fixtures/fake-media-node.js'
+import { StreamTestbed } from './fixtures/stream-testbed.js'
 
-let stack: Stack
-let node: FakeMediaNode
-const clients: SignallingClient[] = []
+let testbed: StreamTestbed
 
 beforeAll(async () => {
-  stack = await startStack({ nodes: 0, masters: 1 })
-  node = await FakeMediaNode.start(stack.nats.url, 'fake')
+  testbed = await StreamTestbed.start()
 })
-afterEach(async () => {
-  node.onCommand = () => undefined
-  for (const client of clients.splice(0)) await client.request('leave', {})
-})
-afterAll(async () => {
-  await stack.stop()
-  await node.stop()
-})
-
-async function join(sessionId: string): Promise<SignallingClient> {
-  const client = await stack.join(sessionId)
-  clients.push(client)
-  return client
-}
+afterEach(() => testbed.reset())
+afterAll(() => testbed.stop())
 
 /** A session where bob is subscribed to a stream of alice. */
 async function subscribed() {
-  const { id } = await stack.api.createSession()
-  const [alice, bob] = [await join(id), await join(id)]
+  const { id } = await testbed.stack.api.createSession()
+  const [alice, bob] = [await testbed.join(id), await testbed.join(id)]
   const { streamId } = await alice.request('publish', { tracks: [SILENT_TRACK] })
   const subscription = { streamId, rtpCapabilities: { codecs: [], headerExtensions: [] } }
   await bob.request('subscribe', subscription)
@@ -36,16 +22,16 @@ async function subscribed() {
 }
 
 const rows = (streamId: string): Promise<unknown[]> =>
-  stack.postgres.query('SELECT connection_id, created_at FROM subscription WHERE stream_id = $1', [streamId])
+  testbed.stack.postgres.query('SELECT connection_id, created_at FROM subscription WHERE stream_id = $1', [streamId])
 
 it('the report of a media node reaches the subscribers that it names, and no one else', async () => {
-  node.commands.length = 0
+  testbed.node.commands.length = 0
   const { id, alice, bob, streamId } = await subscribed()
-  const carol = await join(id)
-  const joins = node.callsOf('join') as { roomId: string; epoch: number; connectionId: string }[]
+  const carol = await testbed.join(id)
+  const joins = testbed.node.callsOf('join') as { roomId: string; epoch: number; connectionId: string }[]
   const [publisher = '', subscriber = ''] = joins.map(({ connectionId }) => connectionId)
   const { roomId = '', epoch = 0 } = joins[0] ?? {}
-  node.sendEvent(roomId, {
+  testbed.node.sendEvent(roomId, {
     kind: 'subscriptionReplaced',
     epoch,
     to: [subscriber],
@@ -63,9 +49,9 @@ it('a subscription whose tracks are replaced stays the same one', async () => {
   const { bob, streamId, subscription } = await subscribed()
   const before = await rows(streamId)
   expect(before).toHaveLength(1)
-  node.commands.length = 0
+  testbed.node.commands.length = 0
   await bob.request('subscribe', { ...subscription, replace: true })
-  expect(node.callsOf('subscribe')).toMatchObject([{ streamId, replace: true }])
+  expect(testbed.node.callsOf('subscribe')).toMatchObject([{ streamId, replace: true }])
   expect(await rows(streamId)).toEqual(before)
 })
 
@@ -78,33 +64,31 @@ it('a replacement without a subscription is a new subscription', async () => {
 
 it('a replacement that the media node does not answer in time leaves the subscription', async () => {
   const { bob, streamId, subscription } = await subscribed()
-  node.commands.length = 0
-  const { promise, resolve } = Promise.withResolvers<void>()
-  node.onCommand = (command) => (command === 'subscribe' ? promise : undefined)
+  testbed.node.commands.length = 0
+  const release = testbed.stall('subscribe')
   await expect(bob.request('subscribe', { ...subscription, replace: true })).rejects.toMatchObject({ code: 'TIMEOUT' })
-  node.onCommand = () => undefined
-  resolve()
+  release()
   // Calls for one subscription run in order: a later one shows that no command was between them.
   await bob.request('changeSubscription', { streamId, audio: true })
-  await until('the node receives the next command', () => node.callsOf('changeSubscription').length === 1)
-  expect(node.callsOf('unsubscribe')).toEqual([])
+  await until('the node receives the next command', () => testbed.node.callsOf('changeSubscription').length === 1)
+  expect(testbed.node.callsOf('unsubscribe')).toEqual([])
   expect(await rows(streamId)).toHaveLength(1)
 })
 
 it('a publisher replaces the tracks of its stream: no row, event or notification changes', async () => {
-  node.commands.length = 0
+  testbed.node.commands.length = 0
   const { id, alice, bob, streamId } = await subscribed()
   const stored = async (): Promise<unknown> => ({
-    streams: await stack.postgres.query('SELECT * FROM stream WHERE id = $1', [streamId]),
+    streams: await testbed.stack.postgres.query('SELECT * FROM stream WHERE id = $1', [streamId]),
     subscriptions: await rows(streamId),
-    events: await stack.postgres.query('SELECT id FROM recent_event WHERE session_id = $1', [id]),
-    session: (await stack.rest('GET', `/sessions/${id}`)).body,
+    events: await testbed.stack.postgres.query('SELECT id FROM recent_event WHERE session_id = $1', [id]),
+    session: (await testbed.stack.rest('GET', `/sessions/${id}`)).body,
   })
   const before = await stored()
   const heard = bob.notifications.length
   expect(await alice.request('replaceMedia', { streamId, tracks: [SILENT_TRACK] })).toEqual({})
-  const [publication] = node.callsOf('publish') as { roomId: string; connectionId: string }[]
-  expect(node.callsOf('replaceMedia')).toEqual([
+  const [publication] = testbed.node.callsOf('publish') as { roomId: string; connectionId: string }[]
+  expect(testbed.node.callsOf('replaceMedia')).toEqual([
     { roomId: publication?.roomId, connectionId: publication?.connectionId, streamId, tracks: [expect.anything()] },
   ])
   expect(await stored()).toEqual(before)
@@ -112,11 +96,11 @@ it('a publisher replaces the tracks of its stream: no row, event or notification
 })
 
 it('a participant replaces the tracks of its own existing streams only', async () => {
-  node.commands.length = 0
+  testbed.node.commands.length = 0
   const { bob, alice, streamId } = await subscribed()
   const tracks = [SILENT_TRACK]
   const missing = { code: 'NOT_FOUND' }
   await expect(bob.request('replaceMedia', { streamId, tracks })).rejects.toMatchObject(missing)
   await expect(alice.request('replaceMedia', { streamId: 'str_no', tracks })).rejects.toMatchObject(missing)
-  expect(node.callsOf('replaceMedia')).toEqual([])
+  expect(testbed.node.callsOf('replaceMedia')).toEqual([])
 })
