@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { freePorts, until } from '@session-service/testing'
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals'
 import { canConnect } from './camera-connection.js'
-import { CameraFeed } from './camera-feed.js'
+import { CameraReader } from './camera-reader.js'
 
 let server: Server
 let folder: string
@@ -45,7 +45,7 @@ it('a camera that cannot be reached is tried without the program, until it takes
   await chmod(program, 0o755)
   const onFailure = jest.fn()
   const ignore = (): void => undefined
-  const feed = new CameraFeed({
+  const reader = new CameraReader({
     program,
     address: () =>
       Promise.resolve({
@@ -55,11 +55,11 @@ it('a camera that cannot be reached is tried without the program, until it takes
     ...{ onTracks: ignore, onMedia: ignore, onSent: ignore, onBurst: ignore, onFailure },
   })
   const started = async (): Promise<number> => (await readFile(starts, 'utf8')).split('\n').length - 1
-  feed.start()
+  reader.start()
   await until('it has failed three times', () => onFailure.mock.calls.length >= 3)
   expect(await started()).toBe(1)
   expect(new Set(onFailure.mock.calls.flat().map((failure) => JSON.stringify(failure))).size).toBe(1)
   await listen(port)
   await until('the program runs again', async () => (await started()) > 1)
-  await feed.stop()
+  await reader.stop()
 })

@@ -4,7 +4,7 @@ import type { MediaKind, NodeCommandCall } from '@session-service/contract'
 import type { RoomRouter } from '../routers/room-router.js'
 import { LOOPBACK } from '../workers/listen-info.js'
 import { mediaError } from '../workers/media-errors.js'
-import type { FeedOutput } from './camera-feed.js'
+import type { ReaderOutput } from './camera-reader.js'
 import { LAYER_COUNT } from './camera-layers.js'
 import { ReservedPort } from '../tap/reserved-port.js'
 
@@ -53,7 +53,7 @@ export class CameraTrack {
     }
   }
 
-  get output(): FeedOutput {
+  get output(): ReaderOutput {
     const { ssrcs, kind } = this
     const port = this.transport.tuple.localPort
     return { port, sourcePort: this.source.port, ssrcs, payloadType: PAYLOAD_TYPE[kind] }

@@ -13,7 +13,7 @@ import { Stream } from '../rooms/stream.js'
 import type { RoomRouter } from '../routers/room-router.js'
 import type { RouterShare } from '../routers/router-share.js'
 import type { CameraFailure } from './camera-failure.js'
-import { CameraFeed } from './camera-feed.js'
+import { CameraReader } from './camera-reader.js'
 import { CameraLanes } from './camera-lanes.js'
 import type { CameraAddress } from './camera-program.js'
 import { CameraTrack } from './camera-tracks.js'
@@ -40,7 +40,7 @@ export class Camera implements Publisher {
   readonly metadata: ParticipantMetadata
   readonly maxSendKbps = 0
   readonly catchUp: CameraLanes
-  readonly #feed: CameraFeed
+  readonly #reader: CameraReader
   readonly #tracks = new Map<MediaKind, CameraTrack>()
   #found: PromiseWithResolvers<CameraTracks> | undefined
   #stream: Stream | undefined
@@ -59,7 +59,7 @@ export class Camera implements Publisher {
   ) {
     this.connectionId = call.connectionId
     this.metadata = { record: call.record, clientData: '', serverData: call.serverData }
-    this.#feed = new CameraFeed({
+    this.#reader = new CameraReader({
       program: environment.program,
       address: environment.address,
       onTracks: (kinds) => this.#handleTracks(kinds),
@@ -68,7 +68,7 @@ export class Camera implements Publisher {
       onBurst: (burst) => this.catchUp.burstSent(burst),
       onFailure: (failure) => this.#handleFailure(failure),
     })
-    this.catchUp = new CameraLanes(this.#feed)
+    this.catchUp = new CameraLanes(this.#reader)
   }
 
   /**
@@ -113,7 +113,7 @@ export class Camera implements Publisher {
     if (this.#isClosed || !this.#stream || !this.call.source.onlyPlayWithSubscribers) return
     clearTimeout(this.#idle)
     if (this.#stream.receivers === 0) this.#idle = setTimeout(() => this.#rest(), this.environment.idleMs)
-    else if (!this.#feed.isOn) this.#play()
+    else if (!this.#reader.isOn) this.#play()
   }
 
   close(): void {
@@ -122,7 +122,7 @@ export class Camera implements Publisher {
     clearTimeout(this.#idle)
     this.catchUp.stopped()
     // The child ends with its input; nothing waits for it.
-    void this.#feed.stop()
+    void this.#reader.stop()
     if (this.#stream) {
       if (this.room.streams.get(this.#stream.id) === this.#stream) this.room.unpublished(this.#stream)
       this.#stream.close()
@@ -135,11 +135,11 @@ export class Camera implements Publisher {
     const found = Promise.withResolvers<CameraTracks>()
     this.#found = found
     const timer = setTimeout(() => found.reject(failed('the camera does not answer')), PROBE_MS)
-    this.#feed.start()
+    this.#reader.start()
     try {
       return await found.promise
     } catch (error) {
-      await this.#feed.stop()
+      await this.#reader.stop()
       throw error
     } finally {
       clearTimeout(timer)
@@ -173,7 +173,7 @@ export class Camera implements Publisher {
   entered(): void {
     if (!this.#stream) return
     this.room.published(this.#stream)
-    if (this.#feed.isOn) void this.#send()
+    if (this.#reader.isOn) void this.#send()
     else if (this.call.source.onlyPlayWithSubscribers) this.#setStatus('idle')
     else this.#play()
     this.receiversChanged()
@@ -181,12 +181,12 @@ export class Camera implements Publisher {
 
   #play(): void {
     this.#setStatus('connecting')
-    this.#feed.start()
+    this.#reader.start()
   }
 
   /** Ends the reading of a camera without receivers. */
   #rest(): void {
-    void this.#feed.stop()
+    void this.#reader.stop()
     this.catchUp.stopped()
     this.#pause()
     this.#error = null
@@ -200,7 +200,7 @@ export class Camera implements Publisher {
     if (this.#isClosed) return
     // The program sets up one kind after the other, and the codecs of sound take longer.
     const videoFirst = [...this.#tracks].toReversed()
-    this.#feed.send(new Map(videoFirst.map(([kind, { output }]) => [kind, output])))
+    this.#reader.send(new Map(videoFirst.map(([kind, { output }]) => [kind, output])))
   }
 
   #handleTracks(kinds: readonly MediaKind[]): void {
@@ -214,7 +214,7 @@ export class Camera implements Publisher {
     if (kind === 'video') this.catchUp.started()
     else if (this.#tracks.has('video')) return
     this.#error = null
-    if (this.#feed.isOn) this.#setStatus('playing')
+    if (this.#reader.isOn) this.#setStatus('playing')
   }
 
   #handleFailure(failure: CameraFailure): void {

@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { silentMs } from './camera-feed.js'
+import { silentMs } from './camera-reader.js'
 
 it.each([
   [500, 10_000],

@@ -15,12 +15,12 @@ const SILENT_CHECK_MS = 2_000
 /** A program without a report for this long is killed, ms: it waits for the camera itself up to the timeout. */
 export const silentMs = (timeoutMs: number): number => Math.max(LEAST_SILENT_MS, 2 * timeoutMs)
 
-/** The destination of a kind's packets; the feed adds the sequence numbers. */
-export interface FeedOutput extends Omit<CameraOutput, 'layers'> {
+/** The destination of a kind's packets; the reader adds the sequence numbers. */
+export interface ReaderOutput extends Omit<CameraOutput, 'layers'> {
   ssrcs: readonly number[]
 }
 
-interface FeedOptions {
+interface ReaderOptions {
   /** The path of the native program. */
   program: string
   /** Checks the address before each attempt. */
@@ -38,7 +38,7 @@ interface FeedOptions {
 }
 
 /** Reads a camera with one program at a time, and starts it again after each failure until it is stopped. */
-export class CameraFeed {
+export class CameraReader {
   readonly #sequences = new Map<MediaKind, readonly number[]>()
   #attempt: Attempt | undefined
   #retry: NodeJS.Timeout | undefined
@@ -46,7 +46,7 @@ export class CameraFeed {
   #lastFailure: CameraFailure | undefined
   #isOn = false
 
-  constructor(private readonly options: FeedOptions) {}
+  constructor(private readonly options: ReaderOptions) {}
 
   get isOn(): boolean {
     return this.#isOn
@@ -60,7 +60,7 @@ export class CameraFeed {
   }
 
   /** The streams that wait for their output are sent, or refused where their kind has none. */
-  send(outputs: ReadonlyMap<MediaKind, FeedOutput>): void {
+  send(outputs: ReadonlyMap<MediaKind, ReaderOutput>): void {
     for (const [kind, { ssrcs, ...output }] of outputs) {
       if (!this.#attempt?.waiting.has(kind)) continue
       const last = this.#sequences.get(kind)
@@ -137,7 +137,7 @@ class Attempt {
   #lastEventAt = performance.now()
 
   constructor(
-    private readonly options: FeedOptions,
+    private readonly options: ReaderOptions,
     private readonly listener: AttemptListener,
     /** The reason of the end of the attempt before. */
     private readonly former: CameraFailure | undefined,
