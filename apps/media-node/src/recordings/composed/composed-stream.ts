@@ -1,7 +1,8 @@
 import { markHandled } from '@session-service/server-kit'
 import type { types } from 'mediasoup'
-import { PlainRtpTap } from '../../tap/plain-rtp-tap.js'
 import type { Stream } from '../../rooms/stream.js'
+import type { PlainRtpTap } from '../../tap/plain-rtp-tap.js'
+import { StreamTap } from '../recorder/stream-tap.js'
 import type { Compositor, CompositorEvent } from './compositor.js'
 import type { Box, Size } from './layout.js'
 import { PictureState } from './picture-state.js'
@@ -15,10 +16,8 @@ export class ComposedStream {
   readonly isScreen: boolean
   readonly createdAt = performance.now()
   readonly #listening = Promise.withResolvers<Listening>()
-  #tap: PlainRtpTap | undefined
+  readonly #tap: StreamTap
   #isAdded = false
-  #opening = false
-  #isClosed = false
   #isVideoOnly = false
   /** Whether the tap sends. */
   #isStarted = false
@@ -36,6 +35,7 @@ export class ComposedStream {
     readonly kinds: readonly types.MediaKind[],
     private readonly compositor: Compositor,
   ) {
+    this.#tap = new StreamTap(stream, kinds)
     this.isScreen = stream.typeOfVideo === 'SCREEN'
     markHandled(this.#listening.promise)
   }
@@ -45,12 +45,12 @@ export class ComposedStream {
   }
 
   get showsPicture(): boolean {
-    return this.#picture.hasPicture && this.#wantsPicture
+    return this.#picture.hasPicture && this.#tap.hasActiveVideo
   }
 
   /** Whether the tracks that it shows are still those that the stream forwards. */
   get isReplaced(): boolean {
-    return this.#tap?.isReplaced ?? false
+    return this.#tap.isReplaced
   }
 
   /**
@@ -59,23 +59,12 @@ export class ComposedStream {
    */
   async open({ videoOnly = this.#isVideoOnly } = {}): Promise<void> {
     this.#isVideoOnly = videoOnly
-    if (this.#tap || this.#opening || this.#isClosed) return
-    this.#opening = true
-    const tap = await PlainRtpTap.open(this.stream, this.kinds).catch(() => undefined)
-    this.#opening = false
-    // `retry` opens it again; a stream that is ending will be removed.
-    if (!tap) return
-    if (this.#isClosed) return tap.close()
-    if (tap.isReplaced) {
-      // Nothing else reports what was replaced while the tap was being opened.
-      tap.close()
-      return this.open()
-    }
-    this.#tap = tap
+    const tap = await this.#tap.open()
+    if (!tap || this.#tap.isClosed) return
     this.#add(tap)
     // Without a timeout: a compositor that never answers is killed, which ends the recording.
     const listening = await this.#listening.promise.catch(() => undefined)
-    if (!listening || this.#isClosed) return
+    if (!listening || this.#tap.isClosed) return
     const { audio, video } = listening
     this.#isStarted = true
     const ports = { ...(audio.rtp && !this.#isVideoOnly && { audio }), ...(video.rtp && { video }) }
@@ -87,12 +76,12 @@ export class ComposedStream {
     this.#isVideoOnly = false
     if (!this.#isStarted) return
     const { audio } = await this.#listening.promise
-    if (audio.rtp && !this.#isClosed) await this.#tap?.start({ audio })
+    if (audio.rtp && !this.#tap.isClosed) await this.#tap.opened?.start({ audio })
   }
 
   /** After mute or unmute: a picture from before the mute is not shown again. */
   changed(): void {
-    if (this.#picture.changed(this.#wantsPicture)) this.compositor.send('await', this.id)
+    if (this.#picture.changed(this.#tap.hasActiveVideo)) this.compositor.send('await', this.id)
   }
 
   /** Returns whether its appearance has changed. */
@@ -102,38 +91,32 @@ export class ComposedStream {
     if (event.event === 'broken') this.#isBroken = true
     if (event.event !== 'media' || event.kind !== 'video') return false
     this.#isBroken = false
-    return this.#picture.decoded(this.#wantsPicture)
+    return this.#picture.decoded(this.#tap.hasActiveVideo)
   }
 
   /** Opens the tap or requests a key frame if one is missing. */
   async retry(): Promise<void> {
-    if (!this.#tap) return this.open()
+    if (!this.#tap.opened) return this.open()
     const isMissing = !this.#picture.hasPicture || this.#isBroken
-    if (this.#wantsPicture && isMissing) await this.#tap.requestKeyFrame().catch(() => undefined)
+    if (this.#tap.hasActiveVideo && isMissing) await this.#tap.requestKeyFrame()
   }
 
   /** Selects the simulcast layer for the size of its box. */
   fit(box: Box): void {
-    const layers = this.#layers
-    if (!this.#tap || !this.#largest || layers < 2) return
+    const [layers, tap] = [this.#layers, this.#tap.opened]
+    if (!tap || !this.#largest || layers < 2) return
     const layer = layerFor(box, this.#largest, layers)
     if (layer === this.#layer) return
     this.#layer = layer
-    this.#tap.preferLayer(layer).catch(() => undefined)
+    tap.preferLayer(layer).catch(() => undefined)
   }
 
   /** `isRemoved`: the compositor has removed the stream already. */
   close({ isRemoved = false } = {}): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
+    if (this.#tap.isClosed) return
     if (this.#isAdded && !isRemoved) this.compositor.send('remove', this.id)
-    this.#tap?.close()
+    this.#tap.close()
     this.#listening.reject(new Error('the stream is closed'))
-  }
-
-  get #wantsPicture(): boolean {
-    const track = this.kinds.includes('video') ? this.stream.track('video') : undefined
-    return track !== undefined && !track.paused
   }
 
   get #layers(): number {

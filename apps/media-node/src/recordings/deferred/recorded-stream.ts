@@ -1,7 +1,8 @@
 import type { types } from 'mediasoup'
 import type { Stream } from '../../rooms/stream.js'
-import { PlainRtpTap } from '../../tap/plain-rtp-tap.js'
+import type { PlainRtpTap } from '../../tap/plain-rtp-tap.js'
 import { trackWords } from '../composed/settings.js'
+import { StreamTap } from '../recorder/stream-tap.js'
 import type { PacketRecorder } from './packet-recorder.js'
 
 interface RecordedStreamOptions {
@@ -19,14 +20,14 @@ interface RecordedStreamOptions {
 /** The tracks of a published stream in a log of packets. */
 export class RecordedStream {
   readonly createdAt = performance.now()
-  #tap: PlainRtpTap | undefined
-  #opening = false
-  #isClosed = false
+  readonly #tap: StreamTap
   #isListening = false
   /** Whether a key frame has been sent since the last mute. */
   #hasKeyFrame = false
 
-  constructor(private readonly options: RecordedStreamOptions) {}
+  constructor(private readonly options: RecordedStreamOptions) {
+    this.#tap = new StreamTap(options.stream, options.kinds)
+  }
 
   get source(): number {
     return this.options.source
@@ -34,35 +35,22 @@ export class RecordedStream {
 
   /** Whether it has an unmuted video. */
   get isActive(): boolean {
-    const { kinds, stream } = this.options
-    const track = kinds.includes('video') ? stream.track('video') : undefined
-    return track !== undefined && !track.paused
+    return this.#tap.hasActiveVideo
   }
 
   /** Whether its tracks are still those that the stream forwards. */
   get isReplaced(): boolean {
-    return this.#tap?.isReplaced ?? false
+    return this.#tap.isReplaced
   }
 
   async open(): Promise<void> {
-    if (this.#tap || this.#opening || this.#isClosed) return
-    const { stream, kinds, recorder, source, onAdded } = this.options
-    this.#opening = true
-    const tap = await PlainRtpTap.open(stream, kinds).catch(() => undefined)
-    this.#opening = false
-    // `retry` opens it again; a stream that is ending will be removed.
-    if (!tap) return
-    if (this.#isClosed) return tap.close()
-    if (tap.isReplaced) {
-      // Nothing else reports what was replaced while the tap was being opened.
-      tap.close()
-      return this.open()
-    }
-    this.#tap = tap
+    const { recorder, source, onAdded } = this.options
+    const tap = await this.#tap.open()
+    if (!tap || this.#tap.isClosed) return
     const words = trackWords(tap.track('video'), tap.track('audio'))
     const [video, audio] = [words.video >= 0, words.audio >= 0]
     const ports = await recorder.add(source, { video, audio })
-    if (!ports || this.#isClosed) return
+    if (!ports || this.#tap.isClosed) return
     this.#isListening = true
     onAdded(words)
     await this.#awaitKeyFrame(tap)
@@ -75,19 +63,18 @@ export class RecordedStream {
   /** After mute or unmute. */
   async changed(): Promise<void> {
     if (!this.isActive) this.#hasKeyFrame = false
-    else if (!this.#hasKeyFrame && this.#tap) await this.#awaitKeyFrame(this.#tap)
+    else if (!this.#hasKeyFrame && this.#tap.opened) await this.#awaitKeyFrame(this.#tap.opened)
   }
 
   /** Opens the tap or requests a key frame if it is still missing. */
   async retry(): Promise<void> {
-    if (!this.#tap) return this.open()
-    if (this.isActive && !this.#hasKeyFrame) await this.#tap.requestKeyFrame().catch(() => undefined)
+    if (!this.#tap.opened) return this.open()
+    if (this.isActive && !this.#hasKeyFrame) await this.#tap.requestKeyFrame()
   }
 
   close(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#tap?.close()
+    if (this.#tap.isClosed) return
+    this.#tap.close()
     if (this.#isListening) this.options.recorder.remove(this.source)
   }
 
