@@ -5,6 +5,7 @@ import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { NodeCommands } from '../media-nodes/node-commands.js'
 import type { NodeBoot } from '../media-nodes/room-place.js'
 import { MASTER_CONFIG, type MasterConfig } from '../platform/config/configuration.module.js'
+import { shuttingDown } from '../platform/http/answers/shutting-down.js'
 import { counted } from './speech-metrics.js'
 import { speechSettings } from './speech-settings.js'
 
@@ -32,7 +33,7 @@ export class LanguageModels implements OnModuleDestroy {
   }
 
   onModuleDestroy(): void {
-    this.#stopping.abort(new ServiceError('UNAVAILABLE', 'this master is shutting down, retry'))
+    this.#stopping.abort(shuttingDown())
   }
 
   /** Resolves when the model is loaded. A disabled module is reported before an invalid body. */

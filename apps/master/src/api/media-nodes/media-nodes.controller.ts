@@ -16,6 +16,7 @@ import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Put, Res, UseGuar
 import type { FastifyReply } from 'fastify'
 import { isLeaving } from '../../media-nodes/media-node-status.js'
 import { Paid } from '../../platform/config/edition.js'
+import { shuttingDown } from '../../platform/http/answers/shutting-down.js'
 import { API_PREFIX } from '../../platform/http/api.js'
 import { isTrue, PathParam, QueryParams } from '../../platform/http/parsing/parameters.js'
 import { parsed } from '../../platform/http/parsing/parsed.js'
@@ -118,7 +119,7 @@ export class MediaNodesController {
       const node = await this.#findNode(id)
       if (!node || !holds(node)) return { node }
       if (reply.raw.destroyed) return { node: undefined }
-      if (this.removal.isStopping) throw new ServiceError('UNAVAILABLE', 'this master is shutting down, retry')
+      if (this.removal.isStopping) throw shuttingDown()
       return undefined
     }
     return (await poll(probe, { everyMs: POLL_EVERY_MS }))?.node

@@ -2,6 +2,7 @@ import { ServiceError } from '@session-service/contract'
 import type { ClusterSummary, LiveQuery, LiveViewName } from '@session-service/contract/dashboard'
 import { HTTP_STATUS, Semaphore, translateDatabaseError } from '@session-service/server-kit'
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common'
+import { shuttingDown } from '../../../platform/http/answers/shutting-down.js'
 import { ClusterSummaryReader } from '../views/cluster-summary.service.js'
 import { LiveViewReader } from '../views/live-view-reader.service.js'
 import type { Rights } from '../views/rights.js'
@@ -50,7 +51,7 @@ export class LiveViewStreams implements OnModuleDestroy {
 
   /** A stream that lasts until its client closes it, or for `lifetimeMs`. @throws ServiceError UNAVAILABLE */
   open({ view, query, rights }: LiveRequest, lifetimeMs?: number): LiveStream {
-    if (this.#isClosed) throw new ServiceError('UNAVAILABLE', 'this master is leaving')
+    if (this.#isClosed) throw shuttingDown()
     if (this.#streams.size >= MAX_STREAMS)
       throw new ServiceError('UNAVAILABLE', `this master has its maximum of ${MAX_STREAMS} live views`)
     const stream = new LiveStream()
