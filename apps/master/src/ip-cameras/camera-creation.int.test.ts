@@ -109,10 +109,10 @@ describe('POST connection with type IPCAM', () => {
 
   it('has no video members for a camera that sends sound only', async () => {
     const { id } = await testbed.stack.api.createSession()
-    testbed.north.cameraTracks = { hasAudio: true, hasVideo: false }
+    testbed.north.rooms.cameraTracks = { hasAudio: true, hasVideo: false }
     const camera = await testbed
       .create(id)
-      .finally(() => (testbed.north.cameraTracks = { hasAudio: true, hasVideo: true }))
+      .finally(() => (testbed.north.rooms.cameraTracks = { hasAudio: true, hasVideo: true }))
     expect(camera.publishers?.[0]?.mediaOptions).toEqual({
       ...{ hasAudio: true, audioActive: true, hasVideo: false, filter: {} },
       ...{ adaptativeBitrate: true, onlyPlayWithSubscribers: true, networkCache: 2000 },

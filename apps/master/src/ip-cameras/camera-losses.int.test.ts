@@ -101,7 +101,7 @@ describe('after a loss of media', () => {
     const bob = await testbed.stack.join(id)
     const camera = await testbed.create(id)
     await bob.waitFor('streamCreated')
-    south.forget(testbed.lastStart(south).roomId, camera.id)
+    south.rooms.forget(testbed.lastStart(south).roomId, camera.id)
     await until(
       'the camera is started again',
       () => testbed.callsAbout(camera.id).filter((call) => call === 'south startCamera').length === 2,

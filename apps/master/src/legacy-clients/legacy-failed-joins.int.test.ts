@@ -36,7 +36,7 @@ async function joiner() {
 }
 
 const holdersOf = (connectionId: string): string[] =>
-  nodes.filter((node) => node.holds(connectionId)).map(({ nodeId }) => nodeId)
+  nodes.filter((node) => node.rooms.holds(connectionId)).map(({ nodeId }) => nodeId)
 
 describe('a join of version 2 that takes too long', () => {
   it('is refused before the library gives up, leaves nothing behind, and can be repeated with the same token', async () => {
