@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { ManualClock, until } from '../fixtures/manual-clock.js'
 import { connectionInfo, joinResult } from '../fixtures/samples.js'
 import { FakeSignallingServer } from '../fixtures/fake-signalling-server.js'
-import { SIGNALLING_TIMEOUTS, Signalling } from './signalling.js'
+import { Signalling } from './signalling.js'
+import { SIGNALLING_TIMEOUTS } from './timeouts.js'
 
 const snapshot = { connections: [connectionInfo('con_own')], streams: [], mediaEpoch: 1 }
 const unpublish = { streamId: 'str_a' }

@@ -3,23 +3,25 @@ import {
   SIGNALLING_LIMITS,
   SIGNALLING_MAX_FRAME_BYTES,
   SIGNALLING_METHODS,
-  SIGNALLING_WINDOWS,
   ServiceError,
   type SignallingMethod,
   type SignallingParams,
   type SignallingResult,
   describeIssues,
 } from '@session-service/contract'
-import { type Clock, every } from '../platform/clock.js'
+import type { Clock } from '../platform/clock.js'
 import { deferred } from '../platform/deferred.js'
 import { InterruptibleDelay } from '../platform/delay.js'
 import { onBackOnline } from '../platform/page.js'
 import { CallQueue, bytesOf } from './call-queue.js'
+import { ENDING, IDEMPOTENT } from './resent-methods.js'
+import { watchLiveness } from './liveness.js'
 import type { ServerNotification } from './notification.js'
 import { RecentIds } from './recent-ids.js'
 import { abuseDelay, isFinalClose, isRefusal, openWithRetries, retryDelay, retryTimeout } from './retry.js'
 import { RpcSocket, SocketLost } from './rpc-socket.js'
 import { isNotFound } from './service-error.js'
+import { SIGNALLING_TIMEOUTS } from './timeouts.js'
 
 export type JoinResult = SignallingResult<'join'>
 export type ResumeResult = SignallingResult<'resume'>
@@ -39,41 +41,9 @@ interface SignallingHandlers {
   lost(): void
 }
 
-/** Signalling time-outs and intervals, ms. */
-export const SIGNALLING_TIMEOUTS = {
-  open: 10_000,
-  request: 10_000,
-  probe: 3_000,
-  watch: 1_000,
-  linger: 2_000,
-  /** Only the server decides on evictions, and it does not count its own downtime. The client stops retrying after this. */
-  giveUp: 30 * 60_000,
-} as const
-
 const NORMAL = 1000
 /** A socket that lived for this long ends a row of sockets that the server closed because of too many calls, ms. */
 const ABUSE_FORGOTTEN_MS = 60_000
-
-/** Idempotent methods, which the client sends again when the socket closed before the answer. */
-const IDEMPOTENT: ReadonlySet<SignallingMethod> = new Set([
-  'connectTransport',
-  'restartIce',
-  'rejoin',
-  'unpublish',
-  'changeStream',
-  'subscribe',
-  'unsubscribe',
-  'changeSubscription',
-  'addFilterEventListener',
-  'removeFilterEventListener',
-  'subscribeToSpeechToText',
-  'unsubscribeFromSpeechToText',
-  'forceDisconnect',
-  'forceUnpublish',
-] as const)
-
-/** Their target is gone after the first execution, so that the server does not find it when they are sent again. */
-const ENDING: ReadonlySet<SignallingMethod> = new Set(['forceDisconnect', 'forceUnpublish'] as const)
 
 /** The server closes the socket of a client that sends a longer frame. Its other members need less than the difference. */
 const MOST_BYTES = SIGNALLING_MAX_FRAME_BYTES - 256
@@ -216,7 +186,10 @@ export class Signalling {
   #use(socket: RpcSocket): void {
     this.#socket = socket
     this.#socketSince = this.#clock.now()
-    this.#startLiveness(socket)
+    this.#stopLiveness()
+    this.#stopLiveness = watchLiveness(socket, this.#clock, this.#joined.pingInterval, () => {
+      if (socket === this.#socket) this.#reconnect()
+    })
     socket.listen(
       (notification, signalId) => this.#notificationReceived(notification, signalId),
       (code) => this.#socketClosed(socket, code),
@@ -229,30 +202,6 @@ export class Signalling {
     if (signalId !== undefined && !this.#receivedSignals.add(signalId)) return
     if (notification.method === 'reconnect') this.#move(notification.params.afterMs)
     else this.#handlers.notified(notification)
-  }
-
-  #startLiveness(socket: RpcSocket): void {
-    this.#stopLiveness()
-    let lastPing = this.#clock.now()
-    let wallOffset = this.#clock.wall() - lastPing
-    this.#stopLiveness = every(this.#clock, SIGNALLING_TIMEOUTS.watch, () => {
-      const now = this.#clock.now()
-      const before = wallOffset
-      wallOffset = this.#clock.wall() - now
-      if (wallOffset - before > SIGNALLING_WINDOWS.silent) this.#probe(socket)
-      if (now - socket.lastFrameAt > SIGNALLING_WINDOWS.silent) this.#reconnect()
-      else if (now - lastPing >= this.#joined.pingInterval) {
-        lastPing = now
-        socket.request('ping', {}, SIGNALLING_TIMEOUTS.request).catch(() => {})
-      }
-    })
-  }
-
-  /** The computer slept, or its clock was changed: a ping shows whether the socket still works. */
-  #probe(socket: RpcSocket): void {
-    socket.request('ping', {}, SIGNALLING_TIMEOUTS.probe).catch(() => {
-      if (socket === this.#socket) this.#reconnect()
-    })
   }
 
   #socketClosed(socket: RpcSocket, code: number): void {
