@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { createReport } from './report.mjs'
+import { Report } from './report.mjs'
 
 /** A folder that is gone after the test. */
 export function temporaryFolder(t) {
@@ -36,7 +36,7 @@ export const copyInsteadOfCompiling = (root, program) =>
 export function recordedReport(options = {}) {
   const chunks = []
   const stream = { write: (chunk) => void chunks.push(chunk), columns: 200 }
-  return { report: createReport({ stream, tty: false, ...options }), text: () => chunks.join('') }
+  return { report: new Report({ stream, tty: false, ...options }), text: () => chunks.join('') }
 }
 
 /** Waits until `probe` gives something; fails with `reason` after `ms`. */

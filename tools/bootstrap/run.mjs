@@ -19,7 +19,7 @@ import { ensureRecording } from './recording.mjs'
 import { describeRootChanges, rootChanges } from './root-changes.mjs'
 import { ensureScreen } from './screen.mjs'
 import { ensureSpeech, speechOptions } from './speech.mjs'
-import { createReport } from './report.mjs'
+import { Report } from './report.mjs'
 import { readScriptOptions } from './script-options.mjs'
 import { Interrupted, Stop } from './stop.mjs'
 import { ensureToolchain, readNodePin } from './toolchain.mjs'
@@ -105,7 +105,7 @@ const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`
 async function main(argv) {
   const signals = listenForSignals()
   const abort = new AbortController()
-  const report = createReport()
+  const report = new Report()
   // A closed terminal must not end this process before the script has received its signal.
   process.stderr.on('error', () => {})
   signals.handle = (signal) => {

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { homedir } from 'node:os'
 import { relative, resolve } from 'node:path'
 import { cacheRoot, openCache } from '../bootstrap/cache.mjs'
-import { createReport } from '../bootstrap/report.mjs'
+import { Report } from '../bootstrap/report.mjs'
 import { Stop } from '../bootstrap/stop.mjs'
 import { matches, packagesOf, splitWords, testFiles } from '../test/files.mjs'
 import { buildPrograms } from './build.mjs'
@@ -16,7 +16,7 @@ const abort = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => abort.abort())
 
 async function main(words) {
-  const report = createReport()
+  const report = new Report()
   const env = process.env
   const context = {
     env,
