@@ -66,14 +66,7 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
   const app = await NestFactory.createMicroservice(MediaNodeModule.forRoot(infrastructure), { strategy, logger })
   serveLogLevel(app.get(OpsService), logger)
   serveProcessProbe(app.get(OpsService), identity.bootId)
-  // A signal during the start ends the wait for the registration.
-  const stopWaiting = (): void => {
-    infrastructure.announced.stop()
-    infrastructure.reports.close()
-  }
-  signal?.addEventListener('abort', stopWaiting, { once: true })
-  await app.listen()
-  signal?.removeEventListener('abort', stopWaiting)
+  await listen(app, infrastructure, signal)
   // The probes of the registration come last: the bus writes a probe at once, with all messages that wait before it.
   app.get(HeartbeatService).start()
   app.get(ClockSyncService).start()
@@ -93,6 +86,17 @@ export async function startMediaNode(env: Environment, signal?: AbortSignal): Pr
       await stopTracing()
     },
   }
+}
+
+/** A signal during the start ends the wait for the registration. */
+async function listen(app: INestMicroservice, { announced, reports }: Infrastructure, signal?: AbortSignal) {
+  const stopWaiting = (): void => {
+    announced.stop()
+    reports.close()
+  }
+  signal?.addEventListener('abort', stopWaiting, { once: true })
+  await app.listen()
+  signal?.removeEventListener('abort', stopWaiting)
 }
 
 async function close(app: INestMicroservice, { announced, bus, pool }: Infrastructure): Promise<void> {
