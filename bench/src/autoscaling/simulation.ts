@@ -55,7 +55,7 @@ class Simulation {
     let next = 0
     for (let step = 0; step < STEPS; step++) {
       this.#end(step)
-      this.#settle(step)
+      this.#applyTransitions(step)
       for (let one = this.sessions[next]; one && one.start === step; one = this.sessions[++next]) this.#place(one)
       this.#count()
       for (const action of this.policy(this.#observe(step))) this.#apply(action, step)
@@ -71,7 +71,7 @@ class Simulation {
   }
 
   /** Applies the transitions that need no action: nodes become ready, and drained nodes that are empty disappear. */
-  #settle(step: number): void {
+  #applyTransitions(step: number): void {
     for (const node of this.#nodes.values()) {
       if (node.status === 'launching' && node.readyAt <= step) node.status = 'running'
       const isGone =

@@ -61,12 +61,12 @@ export class NodeRollService implements OnModuleDestroy {
       case 'replace': {
         const { surge, node } = action
         const statuses = [{ id: node, status: 'waiting-idle-to-terminate' as const }]
-        if (!(await this.#change({ statuses, settled: [surge], assertLeader }))) return
+        if (!(await this.#change({ statuses, permanent: [surge], assertLeader }))) return
         this.#logger.log({ mediaNodeId: node, replacement: surge }, 'draining the outdated media node')
         return this.#drain(node)
       }
       case 'keep':
-        await this.#change({ settled: [action.surge], assertLeader })
+        await this.#change({ permanent: [action.surge], assertLeader })
         return
       case 'bound':
         return this.#drain(action.node)

@@ -20,7 +20,7 @@ const changes = (socket: SignallingClient): unknown[] =>
   socket.received('connectionPropertyChanged').map(({ changedProperty, newValue }) => [changedProperty, newValue])
 
 /** Waits until a new signal arrives. Messages of a session arrive in order, so that all older ones have arrived too. */
-async function settled(sessionId: string, socket: SignallingClient): Promise<void> {
+async function receivedAll(sessionId: string, socket: SignallingClient): Promise<void> {
   const data = `mark ${Math.random()}`
   await stack.rest('POST', '/signal', { session: sessionId, data })
   await socket.waitFor('signal', (signal) => signal.data === data)
@@ -41,7 +41,7 @@ describe('PATCH connection', () => {
     expect(await stack.api.getConnection(session, id)).toEqual(answer.body)
     const socket = await stack.openSocket(token ?? '')
     expect(await socket.join()).toMatchObject({ role: 'SUBSCRIBER', record: false })
-    await settled(session, socket)
+    await receivedAll(session, socket)
     expect(changes(socket)).toEqual([])
     await socket.close()
     await stack.api.deleteSession(session)
@@ -69,13 +69,13 @@ describe('PATCH connection', () => {
       serverData: '',
     })
     await patch(session, connectionId, { record: true })
-    await settled(session, socket)
+    await receivedAll(session, socket)
     expect(changes(socket)).toEqual([
       ['role', 'MODERATOR'],
       ['record', false],
       ['record', true],
     ])
-    await settled(session, other)
+    await receivedAll(session, other)
     expect(changes(other)).toEqual([])
     await stack.api.deleteSession(session)
   })
@@ -115,7 +115,7 @@ describe('PATCH connection', () => {
     )
     const [{ role: initialRole }, ...answers] = await Promise.all([socket.join(), ...changing])
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    await settled(session, socket)
+    await receivedAll(session, socket)
     const { role } = await stack.api.getConnection(session, id)
     expect(changes(socket).at(-1) ?? ['role', initialRole]).toEqual(['role', role])
     await expect(socket.request('forceDisconnect', { connectionId: 'con_none' })).rejects.toMatchObject({

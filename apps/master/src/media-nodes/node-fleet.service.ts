@@ -22,8 +22,8 @@ export interface FleetChange {
   statuses?: readonly { id: string; status: MediaNodeStatus; ifEmpty?: boolean }[]
   /** New nodes, inserted as `launching`. */
   entries?: readonly NodeLaunch[]
-  /** Ids of nodes that are no longer additional ones. */
-  settled?: readonly string[]
+  /** Ids of additional nodes that become permanent. */
+  permanent?: readonly string[]
   /** Rejects when this master is no longer the leader. */
   assertLeader?: (manager: Queryable) => Promise<void>
   /** A change of the caller in the same transaction. */
@@ -66,7 +66,7 @@ export class NodeFleet {
     event,
     statuses = [],
     entries = [],
-    settled = [],
+    permanent = [],
     assertLeader,
     withChange,
   }: FleetChange): Promise<boolean> {
@@ -82,7 +82,7 @@ export class NodeFleet {
           if (ifEmpty && (await this.repository.isBusy(change, id)))
             throw new ConcurrentChange('the node has a session')
         }
-        for (const id of settled) rows.push(found(await this.repository.set(change, id, { isSurge: false })))
+        for (const id of permanent) rows.push(found(await this.repository.set(change, id, { isSurge: false })))
         for (const node of entries) rows.push(await this.launches.announce(change, node))
       })
     } catch (error) {

@@ -45,11 +45,11 @@ const LIVE = `
   UNION ALL SELECT 'cluster_queue_age_seconds', 'eviction', '', ${age('evict_at')} FROM connection WHERE evict_at < clock_timestamp()`
 
 /** Reads a whole table that grows with its use. */
-const SETTLED = `
+const ENDED = `
   SELECT 'cluster_recordings' AS gauge, status AS one, '' AS two, count(*)::float8 AS value
     FROM recording WHERE status IN ('ready', 'failed') AND removed_at IS NULL GROUP BY 2`
 
 /** `composed`: the ids of the recordings that media nodes compose. */
 export const liveCounts = (queryable: Queryable, composed: readonly string[]): Promise<ClusterCount[]> =>
   rows<ClusterCount>(queryable, LIVE, [composed])
-export const settledCounts = (queryable: Queryable): Promise<ClusterCount[]> => rows<ClusterCount>(queryable, SETTLED)
+export const endedCounts = (queryable: Queryable): Promise<ClusterCount[]> => rows<ClusterCount>(queryable, ENDED)

@@ -5,11 +5,11 @@ import { DataSource } from 'typeorm'
 import { CONSUMERS } from '../events/consumers.js'
 import { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import { Job } from '../platform/jobs/job.js'
-import { type ClusterCount, liveCounts, settledCounts } from './cluster-counts.js'
+import { type ClusterCount, liveCounts, endedCounts } from './cluster-counts.js'
 
 const LIVE_MS = 10_000
 /** Recordings that are ready or failed accumulate, and counting them reads all of them. */
-const SETTLED_MS = 300_000
+const ENDED_EVERY_MS = 300_000
 /** Older counts are those of a former leader: another master exports newer ones. */
 const MAX_AGE_MS = 3 * LIVE_MS
 /** Without a scrape for this long nothing is counted; scrapes are usually 15 to 60 s apart. */
@@ -23,10 +23,10 @@ const SLOTS = ['recording', 'speechToText'] as const
 @Injectable()
 export class ClusterGauges {
   #live: readonly ClusterCount[] = []
-  #settled: readonly ClusterCount[] = []
+  #ended: readonly ClusterCount[] = []
   /** By the monotonic clock, ms. */
   #readAt = -Infinity
-  #settledAt = -Infinity
+  #endedReadAt = -Infinity
   #scrapedAt = -Infinity
 
   constructor(
@@ -46,9 +46,9 @@ export class ClusterGauges {
   async read({ now }: { now: number }): Promise<void> {
     if (performance.now() - this.#scrapedAt > UNUSED_MS) return
     this.#live = await liveCounts(this.dataSource, this.#composed)
-    if (now - this.#settledAt >= SETTLED_MS) {
-      this.#settled = await settledCounts(this.dataSource)
-      this.#settledAt = now
+    if (now - this.#endedReadAt >= ENDED_EVERY_MS) {
+      this.#ended = await endedCounts(this.dataSource)
+      this.#endedReadAt = now
     }
     this.#readAt = performance.now()
   }
@@ -66,7 +66,7 @@ export class ClusterGauges {
   /** The counts that a scrape exports; empty unless this master is the leader. */
   #of(name: string): readonly ClusterCount[] {
     this.#scrapedAt = performance.now()
-    return this.#isCurrent ? [...this.#live, ...this.#settled].filter(({ gauge }) => gauge === name) : []
+    return this.#isCurrent ? [...this.#live, ...this.#ended].filter(({ gauge }) => gauge === name) : []
   }
 
   #export(name: string, help: string, label: string, values: readonly string[]): void {

@@ -47,7 +47,7 @@ export class DesiredStateEnforcer {
     if (row.status !== 'terminating') return
     await this.failures.moveSessions(row.id)
     if (isConnected(row)) await this.nodeCommands.notify({ nodeId: row.id }, 'terminate', {})
-    else await this.failures.settle(row)
+    else await this.failures.terminateLost(row)
   }
 
   @Job({ name: 'media node orders', scope: 'leader', everyMs: 0, isSlow: true })

@@ -5,7 +5,7 @@ const claim = (changes: Partial<IdClaim>): IdClaim => ({
   holder: 'absent',
   isConnected: true,
   isAliveElsewhere: false,
-  busSettledMs: Infinity,
+  busConnectedMs: Infinity,
   ...changes,
 })
 
@@ -16,7 +16,7 @@ it.each<[string, Partial<IdClaim>, ClaimDecision]>([
   ['admits a process when the holder is lost and silent', { holder: 'silent', isConnected: false }, 'admit'],
   [
     'admits a process when the holder is lost, also right after an outage of the bus',
-    { isConnected: false, busSettledMs: 0 },
+    { isConnected: false, busConnectedMs: 0 },
     'admit',
   ],
   ['makes a process wait while the holder may be frozen', { holder: 'silent' }, 'wait'],
@@ -25,7 +25,7 @@ it.each<[string, Partial<IdClaim>, ClaimDecision]>([
     { isAliveElsewhere: true },
     'wait',
   ],
-  ['makes a process wait while processes may still be reconnecting', { busSettledMs: 2_999 }, 'wait'],
+  ['makes a process wait while processes may still be reconnecting', { busConnectedMs: 2_999 }, 'wait'],
 ])('%s', (_, changes, decision) => {
   expect(decideClaim(claim(changes))).toBe(decision)
 })

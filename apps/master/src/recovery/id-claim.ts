@@ -8,7 +8,7 @@ export interface IdClaim {
   /** Only another master receives heartbeats of the holder: the bus may be split. */
   isAliveElsewhere: boolean
   /** Time since this master (re)connected to the bus, ms. After an outage, processes reconnect one by one. */
-  busSettledMs: number
+  busConnectedMs: number
 }
 
 /** `admit`: the registering process gets the id. `wait`: it has to retry, since the holder may be alive. */
@@ -18,8 +18,8 @@ export type ClaimDecision = 'admit' | 'refuse' | 'wait'
 const RECONNECTED_MS = 3_000
 
 /** Decides about the registration of a process with an id that another process holds. */
-export function decideClaim({ holder, isConnected, isAliveElsewhere, busSettledMs }: IdClaim): ClaimDecision {
+export function decideClaim({ holder, isConnected, isAliveElsewhere, busConnectedMs }: IdClaim): ClaimDecision {
   if (holder === 'alive') return 'refuse'
   if (!isConnected) return 'admit'
-  return holder === 'absent' && !isAliveElsewhere && busSettledMs >= RECONNECTED_MS ? 'admit' : 'wait'
+  return holder === 'absent' && !isAliveElsewhere && busConnectedMs >= RECONNECTED_MS ? 'admit' : 'wait'
 }

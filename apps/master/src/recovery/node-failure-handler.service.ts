@@ -165,10 +165,10 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
   }
 
   @Job({ name: 'ends of lost media nodes', scope: 'leader', everyMs: 0, isSlow: true })
-  async settleLost(): Promise<void> {
+  async terminateAllLost(): Promise<void> {
     for (const row of this.mediaNodes.rows())
       if (isUp(row.status) && row.disconnectedAt !== null)
-        await this.settle(row).catch((error: unknown) => {
+        await this.terminateLost(row).catch((error: unknown) => {
           this.#logger.warn({ err: error, mediaNodeId: row.id }, 'ending the media node failed, will retry')
         })
   }
@@ -196,11 +196,11 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
 
   async #finish(row: MediaNodeRow): Promise<void> {
     await this.loseRooms(row.id)
-    await this.settle(row)
+    await this.terminateLost(row)
   }
 
   /** Terminates a lost node that is leaving, or has not reconnected within the timeout. */
-  async settle({ id, environmentId, status, disconnectedAt }: MediaNodeRow): Promise<void> {
+  async terminateLost({ id, environmentId, status, disconnectedAt }: MediaNodeRow): Promise<void> {
     const timeoutS = this.config.SERVICE_PRO_CLUSTER_RECONNECTION_TIMEOUT
     const isOver = timeoutS >= 0 && this.clock.now() - (disconnectedAt ?? 0) >= timeoutS * 1_000
     if (!isLeaving(status) && !isOver) return

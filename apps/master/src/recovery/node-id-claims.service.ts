@@ -47,7 +47,7 @@ export class NodeIdClaims {
       holder: await this.probe(holder),
       isConnected: row !== undefined && isConnected(row),
       isAliveElsewhere: this.mediaNodes.isAlive(holder, row) && !this.mediaNodes.isAliveHere(holder),
-      busSettledMs: performance.now() - this.#connectedAt,
+      busConnectedMs: performance.now() - this.#connectedAt,
     })
     if (decision === 'refuse') return this.#refuse(node, row)
     if (decision === 'wait')

@@ -12,7 +12,7 @@ import { NodeReconciler } from './node-reconciler.service.js'
 import { RegistrationBudget } from './registration-budget.js'
 
 /** Heartbeats up to this long after a status change may have been sent before the command arrived, ms. */
-const COMMAND_SETTLES_MS = 1_000
+const COMMAND_ARRIVAL_MS = 1_000
 
 /**
  * Updates the rows of media nodes from their heartbeats. Every master receives all heartbeats: the row's lock ensures
@@ -130,7 +130,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
         this.#logger.log({ mediaNodeId: row.id }, 'the media node has reconnected')
         return this.repository.recover(change, row, boot, now)
       case 'drain':
-        if (row.statusAge < COMMAND_SETTLES_MS) return row
+        if (row.statusAge < COMMAND_ARRIVAL_MS) return row
         return this.repository.setStatus(change, row, 'waiting-idle-to-terminate', {
           drainDeadline: beat.drainDeadline,
         })

@@ -79,7 +79,7 @@ describe('the first source with an address', () => {
       'a',
     ],
     [
-      'wins while the node settles',
+      'wins while the node waits for its sources',
       [
         ['value', has('a')],
         ['stun', PENDING],
@@ -106,7 +106,7 @@ describe('the first source with an address', () => {
       undefined,
     ],
     [
-      'waits for them only while the node settles',
+      'waits for them only while the node waits for its sources',
       [
         ['file', PENDING],
         ['host-ip', has('b')],
@@ -123,7 +123,7 @@ describe('the first source with an address', () => {
       false,
       undefined,
     ],
-  ])('%s', (_, sources, isSettling, expected) => expect(chooseAddress(sources, isSettling)).toBe(expected))
+  ])('%s', (_, sources, isWaiting, expected) => expect(chooseAddress(sources, isWaiting)).toBe(expected))
 })
 
 it.each([

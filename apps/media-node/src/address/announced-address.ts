@@ -21,7 +21,7 @@ export class AnnouncedAddress {
   /** Sources that had an address and give none now. */
   readonly #silent = new Set<AddressSource>()
   #current: string | undefined
-  #isSettling = true
+  #isWaiting = true
   /** The reasons in the last log line. */
   #explained = ''
   #reminder: NodeJS.Timeout | undefined
@@ -55,7 +55,7 @@ export class AnnouncedAddress {
     if (this.#states.get('file')?.kind === 'pending')
       void this.#watchFile(this.config.MEDIA_NODE_ANNOUNCED_ADDRESS_FILE)
     if (this.#states.get('stun')?.kind === 'pending') void this.#watchStun(this.config.MEDIA_NODE_STUN_SERVER)
-    void this.#settle()
+    void this.#awaitSources()
   }
 
   stop(): void {
@@ -64,10 +64,10 @@ export class AnnouncedAddress {
     this.#known.reject(new Error('the media node ends before its announced address is known'))
   }
 
-  async #settle(): Promise<void> {
+  async #awaitSources(): Promise<void> {
     if (this.#current === undefined) await sleep(this.config.MEDIA_NODE_ADDRESS_WAIT * 1_000, this.#ending.signal)
     if (this.#ending.signal.aborted) return
-    this.#isSettling = false
+    this.#isWaiting = false
     this.#choose()
     if (this.#current === undefined) this.#reminder = setInterval(() => this.#explain(), REMINDER_MS)
   }
@@ -131,9 +131,9 @@ export class AnnouncedAddress {
   }
 
   #choose(): void {
-    const chosen = chooseAddress([...this.#states], this.#isSettling)
+    const chosen = chooseAddress([...this.#states], this.#isWaiting)
     if (chosen === undefined) {
-      if (!this.#isSettling && this.#explained !== reasonsOf([...this.#states])) this.#explain()
+      if (!this.#isWaiting && this.#explained !== reasonsOf([...this.#states])) this.#explain()
       return
     }
     if (chosen === this.#current) return

@@ -9,13 +9,13 @@ export type SourceState =
 export type ReadSource = readonly [name: string, state: SourceState]
 
 /**
- * The announced address: that of the first source which has one. While `isSettling`, a source that may still give an
+ * The announced address: that of the first source which has one. While `isWaiting`, a source that may still give an
  * address holds back the later ones, so that a node does not begin with an address which it replaces a moment later.
  */
-export function chooseAddress(sources: readonly ReadSource[], isSettling: boolean): string | undefined {
+export function chooseAddress(sources: readonly ReadSource[], isWaiting: boolean): string | undefined {
   for (const [, state] of sources) {
     if (state.kind === 'address') return state.address
-    if (state.kind === 'pending' && isSettling) return undefined
+    if (state.kind === 'pending' && isWaiting) return undefined
   }
   return undefined
 }

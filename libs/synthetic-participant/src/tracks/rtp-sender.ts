@@ -144,7 +144,7 @@ export class RtpSender {
   /** Returns the buffer of a slot; allocates a new one while the system may still read the old one. */
   #freeSlot(slot: number): Buffer {
     const packet = this.#slots[slot]
-    if (packet && this.#transport.settled) return packet
+    if (packet && this.#transport.isFlushed) return packet
     return (this.#slots[slot] = this.#newSlot())
   }
 

@@ -33,7 +33,7 @@ export interface TransportFigures {
 }
 
 /** The part of a transport that a sender of media uses. */
-export type PacketSink = Pick<MediaTransport, 'sendKeys' | 'sendProtected' | 'sendRtcp' | 'settled'>
+export type PacketSink = Pick<MediaTransport, 'sendKeys' | 'sendProtected' | 'sendRtcp' | 'isFlushed'>
 
 /** The client end of a WebRTC transport: a UDP socket with ICE, DTLS and the resulting SRTP keys. */
 export class MediaTransport {
@@ -104,8 +104,8 @@ export class MediaTransport {
     if (!this.#isLost()) this.#path?.send(packet)
   }
 
-  get settled(): boolean {
-    return this.#path?.settled ?? true
+  get isFlushed(): boolean {
+    return this.#path?.isFlushed ?? true
   }
 
   /** Losses are spread evenly, so that a short measurement finds the exact rate. */

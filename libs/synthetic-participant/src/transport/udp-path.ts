@@ -48,13 +48,13 @@ export class UdpPath {
     return this.#open ? this.#socket.address().port : 0
   }
 
-  /** Sends a packet, whose buffer must not change until {@link settled}. */
+  /** Sends a packet, whose buffer must not change until {@link isFlushed}. */
   send(packet: Buffer): void {
     if (this.#open) this.#socket.send(packet)
   }
 
   /** Whether the system has accepted all packets. */
-  get settled(): boolean {
+  get isFlushed(): boolean {
     return !this.#open || this.#socket.getSendQueueCount() === 0
   }
 

@@ -29,8 +29,8 @@ class LateTransport implements PacketSink {
   get sendKeys(): PacketSink['sendKeys'] {
     return this.current?.sendKeys
   }
-  get settled(): boolean {
-    return this.current?.settled ?? true
+  get isFlushed(): boolean {
+    return this.current?.isFlushed ?? true
   }
   sendProtected(packet: Buffer): void {
     this.current?.sendProtected(packet)

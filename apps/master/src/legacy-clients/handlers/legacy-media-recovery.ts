@@ -98,7 +98,7 @@ export class LegacyMediaRecovery {
 
   /** Not when the client has asked by itself meanwhile. */
   async #offerReturned(socket: ClientSocket, legacy: LegacyParticipant, streamId: string): Promise<void> {
-    await legacy.offers.settled(streamId)
+    await legacy.offers.idle(streamId)
     if (legacy.subscriptions.get(streamId) === socket.participant?.place?.epoch) return
     await this.#offerAgain(socket, legacy, streamId)
   }

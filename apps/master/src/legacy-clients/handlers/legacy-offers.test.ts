@@ -30,9 +30,9 @@ it('an offer without an answer delays the next one by 10 s', async () => {
 it('the end of a stream, and lost media, end the wait for answers', async () => {
   for (const end of [() => offers.forget(STREAM), () => offers.clear()]) {
     await offers.make(STREAM, make('a'))
-    const settled = offers.settled(STREAM)
+    const idle = offers.idle(STREAM)
     end()
-    await settled
+    await idle
     expect(offers.awaitsAnswer(STREAM)).toBe(false)
   }
 })

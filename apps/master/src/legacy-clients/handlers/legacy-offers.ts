@@ -69,13 +69,13 @@ export class LegacyOffers {
   /** Calls `renew` when no offer awaits an answer, unless another one was made meanwhile. */
   async renew(streamId: string, renew: () => Promise<void>): Promise<void> {
     const before = this.#latest.get(streamId)
-    await this.settled(streamId)
+    await this.idle(streamId)
     const latest = this.#latest.get(streamId)
     if (!latest || latest === before) await renew()
   }
 
   /** Resolves when no offer of the stream is being made or awaits its answer. */
-  async settled(streamId: string): Promise<void> {
+  async idle(streamId: string): Promise<void> {
     let latest: LatestOffer | undefined
     while (latest !== this.#latest.get(streamId)) {
       latest = this.#latest.get(streamId)

@@ -133,7 +133,7 @@ it('a removal that waited leaves the files of a later recording with the same id
   await failRemovals()
   finalizer.resumeRemoval('take')
   s3.fault = () => undefined
-  for (const row of await queries.unsettled('take')) await finalizer.remove(row)
+  for (const row of await queries.toReconcile('take')) await finalizer.remove(row)
   await insertDelivered('take')
   await until('the removal has ended', () => !finalizer.isBusyWith('take'))
   finalizer.finalize('take')

@@ -14,9 +14,9 @@ import { RecordingParts } from '../repository/recording-parts.js'
 import {
   type OverdueRow,
   RecordingQueries,
-  UNSETTLED_RECORDINGS,
-  type UnsettledPart,
-  type UnsettledRow,
+  RECORDINGS_TO_RECONCILE,
+  type ReconciledPart,
+  type ReconciledRow,
 } from '../repository/recording-queries.js'
 import { LOST_NODE_FAILURE, type RecordingRow } from '../repository/recording-row.js'
 import { RecordingTransitions } from '../repository/recording-transitions.js'
@@ -70,9 +70,9 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     await Promise.all(this.#running.values())
   }
 
-  @Job({ name: 'recordings', scope: 'leader', everyMs: 0, due: UNSETTLED_RECORDINGS })
+  @Job({ name: 'recordings', scope: 'leader', everyMs: 0, due: RECORDINGS_TO_RECONCILE })
   async tick({ now }: JobRun): Promise<void> {
-    const rows = await this.queries.unsettled()
+    const rows = await this.queries.toReconcile()
     this.#noteUnlisted(rows, now)
     this.#startDelays.keepOnly(rows.map(({ id }) => id))
     for (const overdue of await this.queries.overdue())
@@ -157,7 +157,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
   }
 
   async #takeStep(id: string): Promise<void> {
-    const [row] = await this.queries.unsettled(id)
+    const [row] = await this.queries.toReconcile(id)
     if (!row || this.#isStopping) return
     const step = this.#stepOf(row, this.#recordedParts())
     switch (step.kind) {
@@ -187,7 +187,7 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
     }
   }
 
-  #stepOf(row: UnsettledRow, recorded: ReadonlySet<number>): Step {
+  #stepOf(row: ReconciledRow, recorded: ReadonlySet<number>): Step {
     const parts = row.parts.map((part) => ({
       ...part,
       isLost: this.#isLost(part),
@@ -226,13 +226,13 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
   }
 
   /** Notes which open parts no media node lists, and since when. */
-  #noteUnlisted(rows: readonly UnsettledRow[], now: number): void {
+  #noteUnlisted(rows: readonly ReconciledRow[], now: number): void {
     const live = this.mediaNodes.live()
     const listed = new Set(live.flatMap(({ jobs }) => jobs.map(({ part }) => part)))
     const liveIds = new Set(live.map(({ nodeId }) => nodeId))
     const open = rows.flatMap(({ parts }) => parts.filter(({ isEnded }) => !isEnded))
     // A media node whose heartbeats only another master receives may record the part.
-    const isUnlisted = ({ part, ...node }: UnsettledPart): boolean =>
+    const isUnlisted = ({ part, ...node }: ReconciledPart): boolean =>
       !listed.has(part) && (liveIds.has(node.nodeId) || !this.mediaNodes.isAlive(node))
     const unlisted = new Set(open.filter(isUnlisted).map(({ part }) => part))
     // Ticks were missed, or another master was the leader: parts may have been listed in between.
@@ -251,11 +251,11 @@ export class RecordingReconciler implements OnModuleDestroy, SessionEndHandler {
   }
 
   /** True while the process that has the session's media runs: a restart loses the media. */
-  #isUp({ placedOn }: UnsettledRow): boolean {
+  #isUp({ placedOn }: ReconciledRow): boolean {
     return placedOn !== null && this.mediaNodes.lastHeartbeat(placedOn.nodeId)?.bootId === placedOn.bootId
   }
 
-  #isLost({ part, nodeId, bootId, isEnded, isStarted, sinceRequestMs }: UnsettledPart): boolean {
+  #isLost({ part, nodeId, bootId, isEnded, isStarted, sinceRequestMs }: ReconciledPart): boolean {
     const since = this.#unlistedSince.get(part)
     if (isEnded || since === undefined || performance.now() - this.#lastTickAt > STALE_MS) return false
     const isUp = this.mediaNodes.lastHeartbeat(nodeId)?.bootId === bootId

@@ -20,13 +20,13 @@ import { RecordingEntity } from './recording.entity.js'
 const AGE_MS = (column: string): string => `(extract(epoch FROM clock_timestamp() - ${column}) * 1000)::float8`
 
 /** A recording that is not finished, as stored. Ages in ms. */
-export interface UnsettledRow extends RecordingRow, Omit<RecordingSnapshot, 'status' | 'parts'> {
-  parts: UnsettledPart[]
+export interface ReconciledRow extends RecordingRow, Omit<RecordingSnapshot, 'status' | 'parts'> {
+  parts: ReconciledPart[]
   /** The media node of its session; null while the session has none. */
   placedOn: NodeBoot | null
 }
 
-export interface UnsettledPart extends Omit<PartSnapshot, 'isLost' | 'isRecorded'> {
+export interface ReconciledPart extends Omit<PartSnapshot, 'isLost' | 'isRecorded'> {
   bootId: string
   isStarted: boolean
   sinceRequestMs: number
@@ -56,8 +56,8 @@ const NOTIFIED_ROLES = {
 } satisfies { [setting in MasterConfig['SERVICE_RECORDING_NOTIFICATION']]: Role[] }
 
 /** Condition on `recording r`: it may need a next step. */
-const IS_UNSETTLED = `${IS_UNFINISHED} OR r.removed_at IS NOT NULL`
-export const UNSETTLED_RECORDINGS = `SELECT 1 FROM recording r WHERE ${IS_UNSETTLED}`
+const IS_TO_RECONCILE = `${IS_UNFINISHED} OR r.removed_at IS NOT NULL`
+export const RECORDINGS_TO_RECONCILE = `SELECT 1 FROM recording r WHERE ${IS_TO_RECONCILE}`
 
 const RUNNING = new KeyedStatement<RecordingInfo & { sessionId: string }>(
   (is) => `SELECT s.id AS "sessionId", r.id, r.properties->>'name' AS name
@@ -176,9 +176,9 @@ export class RecordingQueries {
   }
 
   /** All recordings that may need a next step, or the one with the id, with their parts. */
-  unsettled(id?: string): Promise<UnsettledRow[]> {
+  toReconcile(id?: string): Promise<ReconciledRow[]> {
     // Hand-written: one statement reads recordings, sessions and parts, with ages by the database's clock.
-    return rows<UnsettledRow>(
+    return rows<ReconciledRow>(
       this.dataSource,
       `SELECT ${RECORDING_COLUMNS}, ${AGE_MS('r.changed_at')} AS "ageMs", s.id IS NOT NULL AS "hasSession",
               CASE WHEN s.media_node_id IS NOT NULL THEN s.media_epoch END AS epoch,
@@ -195,7 +195,7 @@ export class RecordingQueries {
                  'sinceRequestMs', ${AGE_MS('p.asked_at')}, 'sinceEndMs', coalesce(${AGE_MS('p.ended_at')}, 0)
                ) ORDER BY p.part), '[]') FROM recording_part p WHERE p.recording_id = r.id) AS parts
        FROM recording r LEFT JOIN session s ON s.unique_id = r.unique_session_id
-       WHERE (${IS_UNSETTLED})
+       WHERE (${IS_TO_RECONCILE})
          AND ($1::text IS NULL OR r.id = $1)`,
       [id ?? null, NOT_ENOUGH_DISK],
     )

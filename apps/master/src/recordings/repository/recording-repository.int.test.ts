@@ -103,7 +103,7 @@ describe('the file of a recording', () => {
     expect(await one.transitions.markReady('take', FILE, [part])).toBeUndefined()
     await other.claims.deleteRemoved('take')
     expect(await database.query('SELECT id FROM recording')).toHaveLength(1)
-    expect(await queries.unsettled()).toMatchObject([{ id: 'take', isRemoved: true, isClaimed: true }])
+    expect(await queries.toReconcile()).toMatchObject([{ id: 'take', isRemoved: true, isClaimed: true }])
     await lapse()
     await other.claims.deleteRemoved('take')
     expect(await database.query('SELECT id FROM recording')).toHaveLength(0)
@@ -119,9 +119,9 @@ describe('a recording that is deleted', () => {
     expect(await parts.exists(part)).toBe(false)
     expect(await one.claims.claim('take')).toBeUndefined()
     expect(await one.transitions.stop('take', 'recordingStoppedByServer')).toBeUndefined()
-    expect(await queries.unsettled()).toMatchObject([{ id: 'take', isRemoved: true, isClaimed: false }])
+    expect(await queries.toReconcile()).toMatchObject([{ id: 'take', isRemoved: true, isClaimed: false }])
     await one.claims.removeLater('take', 60)
-    expect(await queries.unsettled()).toMatchObject([{ id: 'take', isClaimed: true }])
+    expect(await queries.toReconcile()).toMatchObject([{ id: 'take', isClaimed: true }])
     // Another deletion tries again.
     expect(await removals.remove('take')).toMatchObject({ id: 'take' })
   })
@@ -213,7 +213,7 @@ describe('the next part of a recording', () => {
       place: { nodeId: 'south', epoch: 2 },
     })
     await parts.markStarted(Number(added?.part), 5)
-    expect(await queries.unsettled('take')).toMatchObject([
+    expect(await queries.toReconcile('take')).toMatchObject([
       { mediaNodeId: 'south', createdAt: 1, parts: [{ part }, { part: added?.part, isStarted: true }] },
     ])
     expect(await queries.find('take')).toMatchObject({ mediaNodeId: 'south', createdAt: 1, duration: 0 })

@@ -30,7 +30,7 @@ import { connectionEnded } from './participant-checks.js'
 import { ParticipantState, syncEpoch } from './participant-state.js'
 
 /** Messages of different masters that crossed each other have arrived after this time, ms. */
-const SETTLE_MS = 1_000
+const CROSSED_MESSAGES_MS = 1_000
 
 type JoinCall = SignallingCall<'join'>
 type Opened<M> = (participant: Participant) => Promise<{ media: M; place: RoomPlace }>
@@ -123,7 +123,7 @@ export class JoinRpcHandlers {
   #announce(socket: ClientSocket, participant: Participant): void {
     const isPresent = (): boolean => this.sockets.isCurrent(socket)
     const removedSoon = async (): Promise<DisconnectReason | undefined> => {
-      await sleep(SETTLE_MS)
+      await sleep(CROSSED_MESSAGES_MS)
       return socket.endReason
     }
     this.arrivals.announce(participant, { isPresent, removedSoon }).catch((error: unknown) => {

@@ -39,11 +39,11 @@ export interface DeliveryOptions {
  */
 export async function deliver<F extends Sendable>(delivery: Delivery<F>, options: DeliveryOptions): Promise<F[]> {
   const { signal, onRetry, firstPauseMs = 200, longestPauseMs = 10_000 } = options
-  const settled = new Map<F, boolean>()
+  const outcomes = new Map<F, boolean>()
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await deliverRest(delivery, settled, signal)
-      return delivery.files.filter((file) => settled.get(file))
+      await deliverRest(delivery, outcomes, signal)
+      return delivery.files.filter((file) => outcomes.get(file))
     } catch (error) {
       signal.throwIfAborted()
       if (error instanceof RecordingDeleted) return []
@@ -60,16 +60,16 @@ class RecordingDeleted extends Error {}
 /** Delivers the files whose outcome is not known yet. */
 async function deliverRest<F extends Sendable>(
   delivery: Delivery<F>,
-  settled: Map<F, boolean>,
+  outcomes: Map<F, boolean>,
   signal: AbortSignal,
 ): Promise<void> {
   const sameDisk = await sharesDisk(delivery.target)
   for (const file of delivery.files) {
-    if (settled.has(file)) continue
+    if (outcomes.has(file)) continue
     signal.throwIfAborted()
     const path = join(delivery.folder, file.name)
     const isDelivered = sameDisk ? await move(path, delivery.target.folder) : await upload(path, file, delivery, signal)
-    settled.set(file, isDelivered)
+    outcomes.set(file, isDelivered)
   }
 }
 

@@ -39,15 +39,15 @@ export function answerRetries(fastify: FastifyInstance, calls: IdempotentCalls):
     if (!call) return done()
     claimed.delete(request)
     // A failure here does not change the answer: the call was carried out.
-    const settled = calls
-      .settle({ ...call, answer: answerOf(reply, payload) })
+    const stored = calls
+      .store({ ...call, answer: answerOf(reply, payload) })
       .catch((error: unknown) =>
         logger.warn(
           { err: error, requestId: request.id },
           'storing the answer of an idempotent call failed, will retry',
         ),
       )
-    return void settled.then(() => done())
+    return void stored.then(() => done())
   })
 }
 

@@ -15,7 +15,7 @@ const KEPT_HOURS = 24
 /** Old calls deleted in one statement. */
 const PURGE_BATCH = 10_000
 /** Beyond this number the oldest outcomes are dropped: their calls stay in progress until this master ends. */
-const MAX_UNSETTLED = 10_000
+const MAX_UNSTORED = 10_000
 
 const Answer = z.strictObject({ status: z.int(), type: z.string().nullable(), body: z.string() })
 /** An answer as it was sent; `type` is its content type. */
@@ -42,7 +42,7 @@ export class IdempotentCalls {
   /** The keys of masters that sign with the other secret during a rotation. */
   readonly #otherDigestKeys: readonly Buffer[]
   /** Outcomes that could not be stored because the database was unreachable. */
-  readonly #unsettled = new Set<Outcome>()
+  readonly #unstored = new Set<Outcome>()
 
   constructor(
     private readonly dataSource: DataSource,
@@ -69,7 +69,7 @@ export class IdempotentCalls {
       return await this.#insertClaim(key, request, claim)
     } catch (error) {
       // The claim may have been stored although the statement failed.
-      this.#settleLater({ key, claim })
+      this.#storeLater({ key, claim })
       throw error
     }
   }
@@ -117,28 +117,28 @@ export class IdempotentCalls {
   }
 
   /** Stores the outcome. Rejects when that fails; it is retried in the background. */
-  async settle(outcome: Outcome): Promise<void> {
+  async store(outcome: Outcome): Promise<void> {
     try {
       await this.#write(outcome)
     } catch (error) {
-      this.#settleLater(outcome)
+      this.#storeLater(outcome)
       throw error
     }
   }
 
   /** Retries storing the outcomes that could not be stored. */
   @Job({ name: 'unsettled calls', scope: 'every master', everyMs: 0 })
-  async retryUnsettled(): Promise<void> {
-    for (const outcome of this.#unsettled) {
+  async retryUnstored(): Promise<void> {
+    for (const outcome of this.#unstored) {
       await this.#write(outcome)
-      this.#unsettled.delete(outcome)
+      this.#unstored.delete(outcome)
     }
   }
 
-  #settleLater(outcome: Outcome): void {
-    this.#unsettled.add(outcome)
-    const [oldest] = this.#unsettled
-    if (oldest && this.#unsettled.size > MAX_UNSETTLED) this.#unsettled.delete(oldest)
+  #storeLater(outcome: Outcome): void {
+    this.#unstored.add(outcome)
+    const [oldest] = this.#unstored
+    if (oldest && this.#unstored.size > MAX_UNSTORED) this.#unstored.delete(oldest)
   }
 
   /** Hand-written: it is part of each POST with a key, and the query builder doubles its processor time. */

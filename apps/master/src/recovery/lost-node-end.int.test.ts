@@ -53,8 +53,8 @@ function handlerWith(mediaNodes: object, membership: object, driver: object): No
   )
 }
 
-/** Settles the lost node. Gives the statuses of the node when the driver was to stop it. */
-async function settle(fails = false): Promise<(string | undefined)[]> {
+/** Terminates the lost node. Gives the statuses of the node when the driver was to stop it. */
+async function terminateLost(fails = false): Promise<(string | undefined)[]> {
   const statuses: (string | undefined)[] = []
   const driver = {
     startsNodes: true,
@@ -64,7 +64,7 @@ async function settle(fails = false): Promise<(string | undefined)[]> {
     },
   }
   const handler = handlerWith({ update: () => undefined }, {}, driver)
-  await handler.settle(lost).catch((error: unknown) => expect(error).toEqual(expect.any(Error)))
+  await handler.terminateLost(lost).catch((error: unknown) => expect(error).toEqual(expect.any(Error)))
   return statuses
 }
 
@@ -73,17 +73,17 @@ it('a media node that has returned after a master read its row is not stopped', 
     const row = await repository.lock(change, 'north')
     return row && repository.recover(change, row, {}, 10_000)
   })
-  expect(await settle()).toEqual([])
+  expect(await terminateLost()).toEqual([])
   expect(await statusOf('north')).toBe('running')
 })
 
 it('a lost media node is terminating before the driver stops it, so that it cannot return meanwhile', async () => {
-  expect(await settle()).toEqual(['terminating'])
+  expect(await terminateLost()).toEqual(['terminating'])
   expect(await statusOf('north')).toBe('terminated')
 })
 
 it('a lost media node stays terminating while the driver cannot stop it', async () => {
-  expect(await settle(true)).toEqual(['terminating'])
+  expect(await terminateLost(true)).toEqual(['terminating'])
   expect(await statusOf('north')).toBe('terminating')
 })
 
@@ -94,7 +94,7 @@ it.each([
 ] as const)('a lost media node that was %s ends, and counts as given up: %s', async (status, isGivenUp) => {
   await database.query('UPDATE media_node SET status = $1', [status])
   lost = { ...lost, status }
-  await settle()
+  await terminateLost()
   expect(await repository.find('north')).toMatchObject({ status: 'terminated', isGivenUp })
 })
 
