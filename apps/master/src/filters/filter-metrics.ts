@@ -1,11 +1,12 @@
-import { ERROR_CODES, FILTER_TYPES, ServiceError } from '@session-service/contract'
+import { FILTER_TYPES } from '@session-service/contract'
 import { metrics } from '@session-service/server-kit'
+import { countOutcomes, OUTCOMES } from '../media-nodes/request-outcomes.js'
 
 const REQUESTS = ['apply', 'execute', 'remove'] as const
 
 const requests = metrics.counter('filter_requests_total', {
   help: 'Requests for filters to media nodes, by outcome: ok, or the code of the error',
-  labels: { request: REQUESTS, outcome: ['ok', ...ERROR_CODES] },
+  labels: { request: REQUESTS, outcome: OUTCOMES },
 })
 export const failures = metrics.counter('filters_failed_total', {
   help: 'Filters whose program failed, by type',
@@ -13,13 +14,4 @@ export const failures = metrics.counter('filters_failed_total', {
 })
 
 /** Counts a request by its outcome. */
-export async function counted<T>(request: (typeof REQUESTS)[number], work: Promise<T>): Promise<T> {
-  try {
-    const result = await work
-    requests.inc({ request, outcome: 'ok' })
-    return result
-  } catch (error) {
-    requests.inc({ request, outcome: error instanceof ServiceError ? error.code : 'INTERNAL' })
-    throw error
-  }
-}
+export const counted = countOutcomes<(typeof REQUESTS)[number]>(requests)
