@@ -10,6 +10,7 @@ import type { MediaNodesService } from '../media-nodes/media-nodes.service.js'
 import type { NodeCommands } from '../media-nodes/node-commands.js'
 import { NodeFleet } from '../media-nodes/node-fleet.service.js'
 import { NodeLaunchService } from '../media-nodes/node-launch.service.js'
+import { NodeUsage } from '../media-nodes/node-usage.js'
 import type { MasterConfig } from '../platform/config/configuration.module.js'
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { AutoscalingService } from './autoscaling.service.js'
@@ -53,7 +54,7 @@ it('K14: delays the next launch after failed ones whose rows are deleted before 
   }
   const mediaNodes = directory as MediaNodesService
   const launches = new NodeLaunchService(mediaNodes, repository, clock, driver, config)
-  const fleet = new NodeFleet(mediaNodes, repository, launches)
+  const fleet = new NodeFleet(mediaNodes, repository, new NodeUsage(dataSource), launches)
   const requests = new NodeRequestRepository(dataSource)
   const driven = { of: () => undefined } as unknown as DrivenNodesService
   const commands = {} as NodeCommands

@@ -8,6 +8,7 @@ import { MediaNodesService } from './media-nodes.service.js'
 import { NodeCommands } from './node-commands.js'
 import { NodeFleet } from './node-fleet.service.js'
 import { NodeLaunchService } from './node-launch.service.js'
+import { NodeUsage } from './node-usage.js'
 
 /** The media nodes of the cluster: heartbeats, rows, requests, launches, and the masters that are alive. */
 @Module({
@@ -18,6 +19,7 @@ import { NodeLaunchService } from './node-launch.service.js'
     NodeCommands,
     NodeFleet,
     NodeLaunchService,
+    NodeUsage,
     DrivenNodesService,
     MasterMembership,
   ],
@@ -28,6 +30,7 @@ import { NodeLaunchService } from './node-launch.service.js'
     NodeCommands,
     NodeFleet,
     NodeLaunchService,
+    NodeUsage,
     DrivenNodesService,
     MasterMembership,
   ],

@@ -6,6 +6,7 @@ import type { EventDraft } from '../events/event-drafts.js'
 import { MediaNodeRepository, type MediaNodeRow } from './media-node.repository.js'
 import { isConnected, MediaNodesService } from './media-nodes.service.js'
 import { NodeLaunchService } from './node-launch.service.js'
+import { NodeUsage } from './node-usage.js'
 
 export interface FleetNode {
   row: MediaNodeRow
@@ -36,6 +37,7 @@ export class NodeFleet {
   constructor(
     private readonly mediaNodes: MediaNodesService,
     private readonly repository: MediaNodeRepository,
+    private readonly usage: NodeUsage,
     private readonly launches: NodeLaunchService,
   ) {}
 
@@ -43,8 +45,8 @@ export class NodeFleet {
   async nodes(): Promise<FleetNode[]> {
     // One after another: otherwise an idle service would open two connections for them, and close both, each time.
     const rows = await this.repository.all()
-    const counts = await this.repository.sessionCounts()
-    const recordings = await this.repository.recordingIds()
+    const counts = await this.usage.sessionCounts()
+    const recordings = await this.usage.recordingIds()
     const beats = new Map(this.mediaNodes.live().map((beat) => [beat.nodeId, beat]))
     return rows.map((row) => {
       const beat = beats.get(row.id)
@@ -79,7 +81,7 @@ export class NodeFleet {
         // Locks rows in the order of ids, which prevents deadlocks between two changes.
         for (const { id, status, ifEmpty } of statuses.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
           rows.push(found(await this.repository.move(change, id, status)))
-          if (ifEmpty && (await this.repository.isBusy(change, id)))
+          if (ifEmpty && (await this.usage.isBusy(change.manager, id)))
             throw new ConcurrentChange('the node has a session')
         }
         for (const id of permanent) rows.push(found(await this.repository.set(change, id, { isSurge: false })))

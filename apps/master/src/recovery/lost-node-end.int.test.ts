@@ -46,7 +46,7 @@ function handlerWith(mediaNodes: object, membership: object, driver: object): No
     unused,
     mediaNodes as MediaNodesService,
     repository,
-    ...([unused, unused, unused, new ClusterClock()] as const),
+    ...([unused, unused, unused, unused, new ClusterClock()] as const),
     membership as MasterMembership,
     driver as NodeDriver,
     config,

@@ -11,14 +11,10 @@ import { SessionRecovery } from './session-recovery.service.js'
 import { SessionsService } from '../sessions/sessions.service.js'
 import { NodeIdClaims } from './node-id-claims.service.js'
 import { isLeaving, isUp } from '../media-nodes/media-node-status.js'
-import {
-  type LostRoom,
-  MediaNodeRepository,
-  type MediaNodeRow,
-  type NodeChange,
-} from '../media-nodes/media-node.repository.js'
+import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from '../media-nodes/media-node.repository.js'
 import { MasterMembership } from '../media-nodes/master-membership.js'
 import { isConnected, MediaNodesService } from '../media-nodes/media-nodes.service.js'
+import { type LostRoom, NodeUsage } from '../media-nodes/node-usage.js'
 import type { NodeBoot, PlacedRoom } from '../media-nodes/room-place.js'
 import { USED_BOOT_ROWS } from '../media-nodes/session-place.js'
 
@@ -46,6 +42,7 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
     private readonly bus: Bus,
     private readonly mediaNodes: MediaNodesService,
     private readonly repository: MediaNodeRepository,
+    private readonly usage: NodeUsage,
     private readonly sessions: SessionsService,
     private readonly recovery: SessionRecovery,
     private readonly claims: NodeIdClaims,
@@ -135,7 +132,7 @@ export class NodeFailureHandler implements PeriodicReader, OnModuleInit, OnModul
   /** Recovers the sessions of rooms that are recorded as lost, on one node or on all. */
   async loseRooms(nodeId?: string): Promise<void> {
     const causes = new Map<string | undefined, LostRoom[]>()
-    for (const room of await this.repository.lostRooms(nodeId)) {
+    for (const room of await this.usage.lostRooms(nodeId)) {
       // The node may be registering now; a deleted node is silent for long.
       if (room.isUnregistered && !this.#isSilent(room.place)) continue
       const cause = room.isCrashed ? (room.crashEventId ?? '') : undefined

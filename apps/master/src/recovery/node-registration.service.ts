@@ -4,6 +4,7 @@ import { Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy }
 import { ClusterClock } from '../platform/database/cluster-clock.js'
 import { backOffUntil } from '../media-nodes/flapping.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from '../media-nodes/media-node.repository.js'
+import { NodeUsage } from '../media-nodes/node-usage.js'
 import { MediaNodesService, type NodeHandler, NodeObserver } from '../media-nodes/media-nodes.service.js'
 import { NodeIdClaims } from './node-id-claims.service.js'
 import { NodeFailureHandler } from './node-failure-handler.service.js'
@@ -32,6 +33,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
   constructor(
     private readonly mediaNodes: MediaNodesService,
     private readonly repository: MediaNodeRepository,
+    private readonly usage: NodeUsage,
     private readonly failures: NodeFailureHandler,
     private readonly reconciler: NodeReconciler,
     private readonly claims: NodeIdClaims,
@@ -103,7 +105,7 @@ export class NodeRegistration implements OnApplicationBootstrap, OnModuleDestroy
 
   async #discardFormerRooms(beat: Heartbeat): Promise<void> {
     await this.failures.loseRooms(beat.nodeId)
-    const left = await this.repository.lostRooms(beat.nodeId)
+    const left = await this.usage.lostRooms(beat.nodeId)
     if (left.length > 0) throw new Error(`${left.length} sessions have not been moved to other nodes yet`)
     await this.reconciler.reconcileNode(beat)
   }

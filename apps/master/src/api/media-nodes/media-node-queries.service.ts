@@ -15,6 +15,7 @@ import { MediaNodeRepository, type MediaNodeRow } from '../../media-nodes/media-
 import { mediaNodeView } from './media-node.view.js'
 import { isConnected, MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { NodeCommands } from '../../media-nodes/node-commands.js'
+import { NodeUsage } from '../../media-nodes/node-usage.js'
 import { hasSpeechToText } from '../../speech-to-text/speech-settings.js'
 
 /** A node that does not describe itself within this time, ms, is shown without that. */
@@ -47,6 +48,7 @@ export class MediaNodeQueries {
     private readonly mediaNodes: MediaNodesService,
     private readonly nodeCommands: NodeCommands,
     private readonly repository: MediaNodeRepository,
+    private readonly usage: NodeUsage,
     private readonly sessions: SessionQueries,
     private readonly clock: ClusterClock,
     @Inject(MASTER_CONFIG) private readonly config: MasterConfig,
@@ -86,7 +88,7 @@ export class MediaNodeQueries {
   }
 
   async #figures(rows: readonly MediaNodeRow[], query: NodeQuery): Promise<NodeFigures[]> {
-    const [counts, recordings] = await Promise.all([this.repository.sessionCounts(), this.repository.recordingIds()])
+    const [counts, recordings] = await Promise.all([this.usage.sessionCounts(), this.usage.recordingIds()])
     return Promise.all(
       rows.map(async (row) => {
         const heartbeat = this.mediaNodes.lastHeartbeat(row.id)
@@ -114,7 +116,7 @@ export class MediaNodeQueries {
   }
 
   async #draining(): Promise<number> {
-    const counts = await this.repository.sessionCounts()
+    const counts = await this.usage.sessionCounts()
     return this.mediaNodes
       .rows()
       .filter(({ status }) => isLeaving(status))

@@ -10,6 +10,7 @@ import { mayBeRequested } from '../../media-nodes/media-node-status.js'
 import { MediaNodeRepository, type MediaNodeRow, type NodeChange } from '../../media-nodes/media-node.repository.js'
 import { MediaNodesService } from '../../media-nodes/media-nodes.service.js'
 import { NodeCommands } from '../../media-nodes/node-commands.js'
+import { NodeUsage } from '../../media-nodes/node-usage.js'
 import { isShown, MediaNodeQueries, noSuchNode } from './media-node-queries.service.js'
 import { DesiredStateEnforcer } from '../../recovery/desired-state-enforcer.service.js'
 
@@ -26,6 +27,7 @@ export class RemoveMediaNode implements OnModuleDestroy {
     private readonly mediaNodes: MediaNodesService,
     private readonly nodeCommands: NodeCommands,
     private readonly repository: MediaNodeRepository,
+    private readonly usage: NodeUsage,
     private readonly enforcer: DesiredStateEnforcer,
     private readonly queries: MediaNodeQueries,
     private readonly clock: ClusterClock,
@@ -82,7 +84,7 @@ export class RemoveMediaNode implements OnModuleDestroy {
   }
 
   async #removeRunning(change: NodeChange, row: MediaNodeRow, strategy: DeletionStrategy): Promise<MediaNodeRow> {
-    const isBusy = await this.repository.isBusy(change, row.id)
+    const isBusy = await this.usage.isBusy(change.manager, row.id)
     if (!isBusy || strategy === 'now') return this.repository.setStatus(change, row, 'terminating')
     if (strategy === 'if-no-sessions')
       throw new ServiceError('CONFLICT', `there are sessions or recordings on media node ${row.id}`)
