@@ -89,6 +89,7 @@ describe('legacyCode', () => {
     ['NOT_FOUND', 'subscribeToSpeechToText', 105, 'languageModel'],
     ['CONFLICT', 'publishVideo', 106, undefined],
     ['LIMIT_REACHED', 'publishVideo', 106, undefined],
+    ['LIMIT_REACHED', 'subscribeToSpeechToText', 999, undefined],
     ['INVALID', 'publishVideo', 302, undefined],
     ['INVALID', 'sendMessage', 601, undefined],
     ['INVALID', 'forceDisconnect', -32_602, undefined],
