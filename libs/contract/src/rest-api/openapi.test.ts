@@ -53,6 +53,14 @@ describe('openApiDocument', () => {
     }
   })
 
+  it('describes the answers to invalid parameters of each path and query', () => {
+    for (const { path, operation } of operations) {
+      const given = new Set((operation.parameters ?? []).map((one) => one.in))
+      const statuses = [...(given.has('path') ? ['400', '414'] : []), ...(given.has('query') ? ['400'] : [])]
+      expect([path, Object.keys(operation.responses)]).toEqual([path, expect.arrayContaining(statuses)])
+    }
+  })
+
   it('has no dangling references and no unused schemas', () => {
     const referred = new Set([...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name))
     expect([...referred].filter((name) => !(name !== undefined && name in components.schemas))).toEqual([])

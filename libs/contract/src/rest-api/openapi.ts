@@ -5,7 +5,15 @@ import { FILE_ROUTES, FILE_TEXTS } from './file-routes.js'
 import { type Json, namedSchemas, schemaOf } from './openapi-schemas.js'
 import { OPERATION_TEXTS, TAGS } from './operation-texts.js'
 import { PATH_PARAMETERS, type PathParameter } from './parameters.js'
-import { type Answer, BODY_ANSWERS, COMMON_ANSWERS, POST_ANSWERS, type Route } from './route.js'
+import {
+  type Answer,
+  BODY_ANSWERS,
+  COMMON_ANSWERS,
+  PATH_ANSWERS,
+  POST_ANSWERS,
+  QUERY_ANSWERS,
+  type Route,
+} from './route.js'
 import { type Operation, ROUTES } from './routes.js'
 
 const IDEMPOTENCY_KEY: Json = {
@@ -66,6 +74,8 @@ function answersOf(route: Route): [status: string, Answer][] {
   const merged: Record<string, Answer> = {}
   const groups = [
     COMMON_ANSWERS,
+    ...(route.path.includes('{') ? [PATH_ANSWERS] : []),
+    ...(route.query ? [QUERY_ANSWERS] : []),
     ...(route.body ? [BODY_ANSWERS] : []),
     ...(route.method === 'POST' ? [POST_ANSWERS] : []),
   ]

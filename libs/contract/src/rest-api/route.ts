@@ -59,6 +59,15 @@ export const BODY_ANSWERS: Readonly<Record<number, Answer>> = faults({
   413: 'The body is larger than 1 MiB',
   415: 'The body is not JSON in UTF-8',
 })
+/** Additional answers of every operation with parameters in its path. */
+export const PATH_ANSWERS: Readonly<Record<number, Answer>> = faults({
+  400: 'The path is not UTF-8',
+  414: 'An id in the path is longer than 256 characters',
+})
+/** Additional answers of every operation with query parameters. */
+export const QUERY_ANSWERS: Readonly<Record<number, Answer>> = faults({
+  400: 'Invalid query; the message names each invalid parameter',
+})
 /** Additional answers of every POST to a request with an `Idempotency-Key`. */
 export const POST_ANSWERS: Readonly<Record<number, Answer>> = faults({
   400: 'The `Idempotency-Key` is malformed',

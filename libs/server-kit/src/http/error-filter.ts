@@ -46,7 +46,22 @@ interface Answer {
   isCameraFailure?: boolean
 }
 
+/** Instead of those of Fastify, which name neither the header nor the part of the path, and repeat a path of any length. */
+const FASTIFY_MESSAGES: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'the body is too large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'Content-Type: is not a media type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'Content-Length: is not the size of the body',
+  FST_ERR_BAD_URL: 'the path is not UTF-8 with percent-encoding',
+  FST_ERR_MAX_PARAM_LENGTH: 'an id in the path is too long',
+}
+
+const messageOfFastify = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error ? FASTIFY_MESSAGES[String(error.code)] : undefined
+
 function messageOfException(exception: HttpException): string {
+  // Nest wraps most errors of Fastify.
+  const known = messageOfFastify(exception.cause)
+  if (known !== undefined) return known
   const response = exception.getResponse()
   if (typeof response === 'string') return response
   const message = 'message' in response ? response.message : undefined
@@ -70,7 +85,7 @@ function answerOf(error: unknown, translate: ErrorTranslator): Answer {
     const status = error.getStatus()
     return { status, message: messageOfException(error), ...(status >= 500 && { log: 'error' }) }
   }
-  if (isFastifyError(error)) return { status: error.statusCode, message: error.message }
+  if (isFastifyError(error)) return { status: error.statusCode, message: messageOfFastify(error) ?? error.message }
   const known = error instanceof ServiceError ? error : translate(error)
   if (!known || known.code === 'INTERNAL') return INTERNAL
   const status = HTTP_STATUS[known.code]

@@ -65,9 +65,20 @@ describe('bodies', () => {
     expect(ErrorView.parse(JSON.parse(answer.body))).toMatchObject({ status, path: '/service/api/sessions' })
   })
 
+  it.each<[string, Record<string, string>, string]>([
+    ['the type of a body', { 'content-type': 'text/plain' }, 'Content-Type: a body must be sent as application/json'],
+    ['a type that is none', { 'content-type': 'json' }, 'Content-Type: is not a media type'],
+    ['a compression', { ...JSON_TYPE, 'content-encoding': 'gzip' }, 'Content-Encoding: a body may not be compressed'],
+  ])('the answer names the header that is wrong: %s', async (_, headers, message) => {
+    const { body } = await call('POST', '/sessions', headers, '{}')
+    expect(ErrorView.parse(JSON.parse(body)).message).toBe(message)
+  })
+
   it('a Content-Length above one megabyte is rejected before the body is sent', async () => {
     const head = ['POST /service/api/sessions HTTP/1.1', `authorization: ${stack.authorization}`]
-    expect(statusOf(await raw([...head, 'content-type: application/json', 'content-length: 10000000']))).toBe(413)
+    const answer = await raw([...head, 'content-type: application/json', 'content-length: 10000000'])
+    expect(statusOf(answer)).toBe(413)
+    expect(answer).toContain('"message":"the body is too large"')
   })
 
   it('a chunked body above one megabyte is rejected at the limit', async () => {
@@ -173,6 +184,13 @@ describe('paths', () => {
     if (statusOf(answer) === 200) return expect(path).toMatch(/sessions\?/)
     expect([400, 403, 404, 414]).toContain(statusOf(answer))
     expect(ErrorView.parse(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).status).toBe(statusOf(answer))
+  })
+  it.each([
+    [`/service/api/sessions/${'x'.repeat(257)}`, 414, 'an id in the path is too long'],
+    ['/service/api/sessions/%ff', 400, 'the path is not UTF-8 with percent-encoding'],
+  ])('the answer says what is wrong with a path, without repeating it: %s', async (path, status, message) => {
+    const answer = await raw([`GET ${path} HTTP/1.1`, `authorization: ${stack.authorization}`])
+    expect(ErrorView.parse(JSON.parse(answer.split('\r\n\r\n')[1] ?? ''))).toMatchObject({ status, message })
   })
   it.each(['PROPFIND', 'TRACE', 'QUERY', 'PURGE'])('the method %s is answered 405', async (method) => {
     expect(statusOf(await raw([`${method} /service/api/sessions HTTP/1.1`]))).toBe(401)

@@ -21,7 +21,8 @@ export function readBodies(fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers()
   fastify.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
-    if (isEncoded(request)) return done(new UnsupportedMediaTypeException('a body may not be compressed'))
+    if (isEncoded(request))
+      return done(new UnsupportedMediaTypeException('Content-Encoding: a body may not be compressed'))
     if (isDeeper(body, MAX_NESTING)) return done(invalid(`the body is nested deeper than ${MAX_NESTING}`))
     const text = textOf(body)
     if (text === undefined) return done(invalid('the body is not UTF-8'))
@@ -30,7 +31,7 @@ export function readBodies(fastify: FastifyInstance): void {
   })
   fastify.addContentTypeParser<Buffer>('*', { parseAs: 'buffer' }, (_request, body, done) => {
     if (body.length === 0) return done(null, undefined)
-    return done(new UnsupportedMediaTypeException('a body must be sent as application/json'))
+    return done(new UnsupportedMediaTypeException('Content-Type: a body must be sent as application/json'))
   })
 }
 
