@@ -44,7 +44,7 @@ export const OPERATION_TEXTS: Readonly<Record<Operation, string>> = {
   getConfiguration:
     'Current values of the configuration properties. Members of a feature are present while it is enabled. Secrets are never included.',
   getHealth:
-    'UP: all media nodes are connected. UNSTABLE: some are missing. DOWN: none is connected, or the database or the message bus is unreachable. Several masters answer with `clusterStatus` and `nodes`.',
+    'UP: all media nodes are connected. UNSTABLE: some are missing. DOWN: none is connected, the database is unreachable or accepts no writes, or the message bus is unreachable. Several masters answer with `clusterStatus` and `nodes`.',
   restart:
     'Validates every member, stores the changes for all masters and answers; then each master ends its sessions and restarts with the new values. A 400 names each invalid property and changes nothing.',
   listConfigurationOverrides:
