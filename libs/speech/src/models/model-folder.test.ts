@@ -191,6 +191,17 @@ describe('a model of another account', () => {
 })
 
 describe('the list of languages', () => {
+  it('contains the other models while a file of one fails to be read', async () => {
+    const models = modelsWith({ 'de-DE/am/final.mdl': 'weights', 'en-US/am/final.mdl': 'weights' })
+    // Reading its first bytes is an input error, as of a failing disk.
+    symlinkSync('/proc/self/mem', join(models, 'en-US/stt.json'))
+    const { models: found, problems } = await listModels(models)
+    expect(found.map(({ language }) => language)).toEqual(['de-DE'])
+    expect(problems).toEqual([
+      { language: 'en-US', reason: 'the language model en-US cannot be used: a file cannot be read (EIO)' },
+    ])
+  })
+
   it('names usable models, and each other folder with the reason', async () => {
     const models = modelsWith({
       'es-ES/am/final.mdl': 'weights',

@@ -51,14 +51,16 @@ async function inspect(folder: string, language: string): Promise<LanguageModel>
 const invalidModel = (language: string, reason: string): ModelError =>
   new ModelError('invalid-model', `the language model ${language} cannot be used: ${reason}`)
 
-/** @throws ModelError that names the file of the folder which cannot be read */
+/** @throws ModelError that names the file of the folder which cannot be read, if the system names it */
 async function readOf<T>(folder: string, language: string, reading: Promise<T>): Promise<T> {
   try {
     return await reading
   } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException
-    if (path === undefined) throw error
-    throw invalidModel(language, `${relative(folder, path) || 'its folder'} cannot be read (${code})`)
+    const { code, path, syscall } = error as NodeJS.ErrnoException
+    if (syscall === undefined) throw error
+    // A disk that fails while a file is read: the error has no path.
+    const name = path === undefined ? 'a file' : relative(folder, path) || 'its folder'
+    throw invalidModel(language, `${name} cannot be read (${code})`)
   }
 }
 
