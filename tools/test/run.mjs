@@ -159,6 +159,20 @@ async function startSharedPostgres() {
   }
 }
 
+/**
+ * Creates a database with the schema of the masters on the shared server, of which those of stacks are copies; resolves to
+ * its URL.
+ */
+async function createTemplate() {
+  const { programPath, systemEnv } = await import(join(ROOT, 'libs/local-stack/dist/index.js'))
+  const { createTestDatabase } = await import(join(ROOT, 'libs/testing/dist/stack/test-database.js'))
+  const { url } = await createTestDatabase()
+  const env = { ...systemEnv(), DATABASE_URL: url }
+  const { code, output } = await runNode([programPath('master'), 'migrate'], { cwd: ROOT, env })
+  if (code !== 0) throw new Error(`the migration of the databases of tests failed:\n${output}`)
+  return url
+}
+
 function clearResults() {
   for (const file of globSync('{libs,apps,tools,bench}/**/.results/*.json', {
     cwd: ROOT,
@@ -219,6 +233,7 @@ async function withPostgres(run) {
   const postgres = await startSharedPostgres()
   process.env.TEST_POSTGRES_URL = postgres.url
   try {
+    process.env.TEST_POSTGRES_TEMPLATE = await createTemplate()
     await run()
   } finally {
     await postgres.stop()

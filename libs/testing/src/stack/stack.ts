@@ -124,7 +124,7 @@ class StackBuilder {
   async build(): Promise<Stack> {
     const { nodes = 1, masters = 1, ownPostgres = false, root } = this.#options
     const [database, nats] = await Promise.all([
-      createTestDatabase({ ownServer: ownPostgres }),
+      createTestDatabase({ ownServer: ownPostgres, isForMasters: root === undefined }),
       this.#options.nats ?? this.#startNats(),
     ])
     this.#database = database

@@ -21,20 +21,34 @@ export interface TestDatabase {
   drop(): Promise<void>
 }
 
-/**
- * Creates a database on the server that TEST_POSTGRES_URL names, or on a new server. `ownServer` always starts a new
- * server.
- */
-export const createTestDatabase = ({ ownServer = false } = {}): Promise<TestDatabase> => {
-  const shared = process.env.TEST_POSTGRES_URL
-  return shared && !ownServer ? createOn(shared) : createAlone()
+export interface TestDatabaseOptions {
+  /** Always starts a new server. */
+  ownServer?: boolean
+  /**
+   * For masters of this version, which migrate an empty database: a copy of the database that TEST_POSTGRES_TEMPLATE
+   * names, where that is on the same server. A copy takes less time than the migrations.
+   */
+  isForMasters?: boolean
 }
 
-async function createOn(adminUrl: string): Promise<TestDatabase> {
+/** Creates a database on the server that TEST_POSTGRES_URL names, or on a new server. */
+export const createTestDatabase = ({
+  ownServer = false,
+  isForMasters = false,
+}: TestDatabaseOptions = {}): Promise<TestDatabase> => {
+  const { TEST_POSTGRES_URL: shared, TEST_POSTGRES_TEMPLATE: template } = process.env
+  if (!shared || ownServer) return createAlone()
+  return createOn(shared, isForMasters && template ? new URL(template) : undefined)
+}
+
+async function createOn(adminUrl: string, template?: URL): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
-  await runSql(adminUrl, `CREATE DATABASE ${name}`)
   const url = new URL(adminUrl)
+  const isCopy = template?.host === url.host
+  await runSql(adminUrl, `CREATE DATABASE ${name}${isCopy ? ` TEMPLATE ${template.pathname.slice(1)}` : ''}`)
   url.pathname = `/${name}`
+  // Each migrated database is a cluster of its own.
+  if (isCopy) await runSql(url.href, 'UPDATE cluster SET id = gen_random_uuid()')
   return {
     url: url.href,
     server: undefined,
