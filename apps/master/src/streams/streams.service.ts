@@ -56,7 +56,7 @@ export const noSuchStream = (id: string): ServiceError =>
   new ServiceError('NOT_FOUND', `no stream with the id ${id}`, { subject: 'stream' })
 
 /** Messages of different masters that crossed each other have arrived after this time, ms. */
-const SETTLE_MS = 1_000
+const CROSSING_MS = 1_000
 
 const UNCERTAIN: readonly ErrorCode[] = ['TIMEOUT', 'UNAVAILABLE']
 /** Whether the node may have executed the command that failed so. */
@@ -173,7 +173,7 @@ export class StreamsService {
     const mayReturn = (stream || place.epoch > 1) && (await this.streams.keepEnd(sessionId, streamId, reason))
     if (!stream && !mayReturn) throw await this.#undeletable(sessionId, streamId)
     this.#announceEnd(roomId, { streamId, connectionId }, reason, [])
-    if (stream && this.clock.now() - stream.createdAt < SETTLE_MS) void this.#announceAgain(roomId, stream, reason)
+    if (stream && this.clock.now() - stream.createdAt < CROSSING_MS) void this.#announceAgain(roomId, stream, reason)
     // Its publisher may have published it before it was notified; this deletes the filter that it had, too.
     const returned = !stream && (await this.streams.delete(sessionId, streamId, reason, { connectionId }))
     if (returned) this.#announceEnd(roomId, returned, reason, [])
@@ -285,7 +285,7 @@ export class StreamsService {
 
   /** A client that got the end before the begin, which another master has announced, would keep the stream. */
   async #announceAgain(roomId: string, stream: StreamInfo, reason: StreamDestroyedReason): Promise<void> {
-    await sleep(SETTLE_MS)
+    await sleep(CROSSING_MS)
     this.#announceEnd(roomId, stream, reason, [stream.connectionId])
   }
 
