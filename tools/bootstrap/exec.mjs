@@ -7,10 +7,12 @@ import { Interrupted } from './stop.mjs'
 const SYSTEM_DIRS = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/local/bin', '/usr/bin', '/bin']
 const KEEP_OUTPUT = 200_000
 
+/** True for a program that can run. A full disk leaves empty ones, which the shell runs as scripts that succeed. */
 export function isExecutable(file) {
   try {
     accessSync(file, constants.X_OK)
-    return statSync(file).isFile()
+    const status = statSync(file)
+    return status.isFile() && status.size > 0
   } catch {
     return false
   }
@@ -31,12 +33,12 @@ export function withoutNpm(env) {
   )
 }
 
-/** Options of every npm run: no install scripts, little output, and a missing network is reported within seconds. */
+/** Options of every npm run: no install scripts, warnings for `lostFiles`, and a missing network is reported within seconds. */
 export const NPM_OPTIONS = [
   '--ignore-scripts',
   '--no-audit',
   '--no-fund',
-  '--loglevel=error',
+  '--loglevel=warn',
   '--fetch-retries=2',
   '--fetch-retry-mintimeout=1000',
   '--fetch-retry-maxtimeout=5000',

