@@ -9,7 +9,7 @@ usage() {
   exit 64
 }
 [ $# -ge 1 ] && [ $# -le 3 ] && [ -n "${DATABASE_URL:-}" ] || usage
-target=$1
+target=${1%/}
 recordings=${2:-}
 records=${3:-}
 
@@ -17,8 +17,11 @@ if [ -e "$target" ]; then
   echo "$target exists already: each backup needs a new folder" >&2
   exit 1
 fi
+. "$(dirname "$0")/tls.sh"
 umask 077
 partial="$target.partial"
+# An interrupted run may have left an incomplete archive.
+rm -rf "$partial"
 mkdir -p "$partial"
 
 # The database first: every file that its rows name is complete by then. The dump is one snapshot.
@@ -27,7 +30,7 @@ pg_dump --dbname="$DATABASE_URL" --format=custom --no-owner --no-privileges --fi
 # .jobs holds recordings in progress, which belong to media nodes. A file that grows or is deleted meanwhile is no error.
 archive() {
   status=0
-  tar --create --gzip --exclude=./.jobs --file="$partial/$1.tar.gz" --directory="$2" . || status=$?
+  tar --create --gzip --exclude=./.jobs --exclude=./lost+found --file="$partial/$1.tar.gz" --directory="$2" . || status=$?
   [ "$status" -le 1 ] || exit "$status"
 }
 [ -z "$recordings" ] || archive recordings "$recordings"

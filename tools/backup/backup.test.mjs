@@ -33,11 +33,12 @@ after(async () => {
 
 const callRecords = () => join(folder, 'cdr')
 const target = () => join(folder, 'backup')
-const scriptOn = (url, name, ...args) =>
+const scriptWith = (env, name, ...args) =>
   spawnSync(join(import.meta.dirname, name), args, {
     encoding: 'utf8',
-    env: { PATH: `${bin}:${process.env.PATH}`, DATABASE_URL: url },
+    env: { PATH: `${bin}:${process.env.PATH}`, ...env },
   })
+const scriptOn = (url, name, ...args) => scriptWith({ DATABASE_URL: url }, name, ...args)
 const script = (...args) => scriptOn(stack.postgres.url, ...args)
 
 /** Every row of the tables that a restore must bring back. */
@@ -100,8 +101,12 @@ test(
     const history = eventsOf(id)
     const file = await download(recording.url)
 
-    const backup = script('backup.sh', target(), stack.recordingsFolder, callRecords())
+    // As an interrupted run leaves it.
+    mkdirSync(`${target()}.partial`)
+    writeFileSync(join(`${target()}.partial`, 'incomplete.tar.gz'), 'incomplete')
+    const backup = script('backup.sh', `${target()}/`, stack.recordingsFolder, callRecords())
     assert.equal(backup.status, 0, backup.stderr)
+    assert.deepEqual(readdirSync(target()), ['SHA256SUMS', 'call-records.tar.gz', 'database.dump', 'recordings.tar.gz'])
     const [saved, savedIds] = [await rows(), await lastIds()]
 
     const running = [...stack.nodes, ...stack.masters]
@@ -113,6 +118,7 @@ test(
     // As media nodes that stay have it.
     const inProgress = join(stack.recordingsFolder, '.jobs', 'of_a_node')
     mkdirSync(inProgress, { recursive: true })
+    mkdirSync(join(stack.recordingsFolder, 'lost+found'))
 
     const restore = script('restore.sh', target(), stack.recordingsFolder, callRecords())
     assert.equal(restore.status, 0, restore.stderr)
@@ -160,6 +166,42 @@ test('a restore refuses a damaged backup', { skip }, () => {
   const { status, stderr } = script('restore.sh', damaged)
   assert.equal(status, 1)
   assert.match(stderr, /checksum/)
+})
+
+test('a restore refuses a backup without an archive that it needs, and extracts nothing', { skip }, async () => {
+  const { url, drop } = await createTestDatabase()
+  const [bare, empty] = [join(folder, 'bare'), join(folder, 'empty')]
+  try {
+    assert.equal(script('backup.sh', bare, stack.recordingsFolder).status, 0)
+    const { status, stderr } = scriptOn(url, 'restore.sh', bare, empty, join(folder, 'no-records'))
+    assert.equal(status, 1)
+    assert.match(stderr, /no complete call-records/)
+    assert.ok(!existsSync(empty))
+  } finally {
+    await drop()
+  }
+})
+
+test('backup and restore take the TLS settings of masters', { skip }, async () => {
+  const modes = [
+    ['no-verify', {}],
+    ['verify-full', { NODE_EXTRA_CA_CERTS: server.certificate }],
+  ]
+  for (const [mode, env] of modes) {
+    const { url, drop } = await createTestDatabase()
+    const withTls = (address) => ({ ...env, DATABASE_URL: `${address}?sslmode=${mode}` })
+    const made = join(folder, mode)
+    try {
+      const backup = scriptWith(withTls(stack.postgres.url), 'backup.sh', made)
+      assert.equal(backup.status, 0, backup.stderr)
+      const restore = scriptWith(withTls(url), 'restore.sh', made)
+      assert.equal(restore.status, 0, restore.stderr)
+    } finally {
+      await drop()
+    }
+  }
+  const unknown = scriptOn(`${stack.postgres.url}?sslmode=verify-full`, 'backup.sh', join(folder, 'unknown'))
+  assert.match(unknown.stderr, /certificate verify failed/)
 })
 
 test('a backup without a database leaves nothing under its name', { skip }, () => {

@@ -14,6 +14,7 @@ source=$1
 recordings=${2:-}
 records=${3:-}
 
+. "$(dirname "$0")/tls.sh"
 (cd "$source" && sha256sum --check --quiet SHA256SUMS)
 
 tables=$(psql --no-psqlrc --dbname="$DATABASE_URL" --tuples-only --no-align \
@@ -22,13 +23,22 @@ if [ "$tables" != 0 ]; then
   echo "the database is not empty ($tables tables): restore into an empty one" >&2
   exit 1
 fi
-# .jobs holds recordings in progress of media nodes that stay.
+# .jobs holds recordings in progress of media nodes that stay; each new file system has lost+found.
 for folder in "$recordings" "$records"; do
-  if [ -n "$folder" ] && [ -d "$folder" ] && ls -A "$folder" | grep -qvx '\.jobs'; then
+  if [ -n "$folder" ] && [ -d "$folder" ] && ls -A "$folder" | grep -qvxE '\.jobs|lost\+found'; then
     echo "$folder is not empty: restore into an empty folder" >&2
     exit 1
   fi
 done
+
+check() {
+  if ! tar --list --gzip --file="$source/$1.tar.gz" >/dev/null; then
+    echo "the backup has no complete $1: leave the folder out to restore without" >&2
+    exit 1
+  fi
+}
+[ -z "$recordings" ] || check recordings
+[ -z "$records" ] || check call-records
 
 # Files first: a master that starts too early finds no database.
 extract() {
