@@ -232,12 +232,13 @@ describe('a stream that was lost with its media', () => {
     expect(await filters(streamId)).toEqual([])
   })
 
-  it('ends over REST as well, as soon as the session has a node again', async () => {
+  it('ends over REST as well, once, as soon as the session has a node again', async () => {
     const { id, alice, streamId, rejoin } = await lost()
     await expect(testbed.stack.api.deleteStream(id, streamId)).rejects.toMatchObject({ status: 503 })
     await rejoin()
     await testbed.stack.api.deleteStream(id, streamId)
     expect(await alice.waitFor('streamDestroyed')).toMatchObject({ streamId, reason: 'forceUnpublishByServer' })
+    await expect(testbed.stack.api.deleteStream(id, streamId)).rejects.toMatchObject({ status: 404 })
   })
 
   it.each([

@@ -129,14 +129,18 @@ export class StreamRepository {
     return present !== undefined
   }
 
-  /** Keeps that others have ended the stream: its publisher does not publish it again. False as `mayReturn`. */
+  /**
+   * Keeps that others have ended the stream: its publisher does not publish it again. False as `mayReturn`, and when
+   * others have ended it before.
+   */
   async keepEnd(sessionId: string, streamId: string, reason: StreamDestroyedReason): Promise<boolean> {
     const ended = await execute(
       this.dataSource.manager,
       `UPDATE connection SET ended_streams = jsonb_build_object($3::text, $4::text) || CASE
          WHEN (SELECT count(*) FROM jsonb_object_keys(ended_streams)) BETWEEN 1 AND ${MOST_ENDED - 1}
          THEN ended_streams ELSE '{}' END
-       WHERE id = $1 AND id <> $3 AND session_id = $2 AND status = 'active' AND type = 'WEBRTC'`,
+       WHERE id = $1 AND id <> $3 AND session_id = $2 AND status = 'active' AND type = 'WEBRTC'
+         AND (ended_streams ? $3) IS NOT TRUE`,
       [publisherOf(streamId), sessionId, streamId, reason],
     )
     return ended > 0
