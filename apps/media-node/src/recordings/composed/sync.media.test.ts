@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Camera } from '../fixtures/camera.js'
 import { Composition } from './fixtures/composition.js'
-import { beepsAndFlashes } from './fixtures/recorded.js'
+import { beepsAndFlashes, median } from './fixtures/recorded.js'
 
 const run = promisify(execFile)
 
@@ -17,9 +17,6 @@ const BEEP = `aevalsrc=0.5*sin(880*2*PI*t)*${NOW}:s=48000`
 
 const MOST_APART_MS = 80
 const SECONDS = 10
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((one, other) => one - other)[values.length >> 1] ?? NaN
 
 /** Encoded in advance: an encoding sender cannot keep real time on a busy machine. */
 async function makeClapperClip(folder: string): Promise<string> {

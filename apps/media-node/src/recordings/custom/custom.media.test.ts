@@ -2,18 +2,20 @@ import { readlinkSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import type { RecordingJob } from '@session-service/contract'
 import { until } from '@session-service/local-stack'
 import { childrenOf } from '../../fixtures/processes.js'
 import { MediaStack } from '../../rooms/fixtures/media-stack.js'
-import { coloursAt, probe } from '../composed/fixtures/recorded.js'
+import { beepsAndFlashes, coloursAt, median, probe } from '../composed/fixtures/recorded.js'
 import type { Recorder } from '../recorder/recorder.js'
 import { serviceClock } from '@session-service/server-kit'
 import { createCustomRecorder } from './custom-recorder.js'
 import { openSite, type Site } from './fixtures/layout-site.js'
 
 const SIZE = { width: 320, height: 180 }
+const DEFAULTS = { ...SIZE, hasAudio: true, frameRate: 15 }
 /** How the names of folders of the recorders of this process begin. */
 const SCRATCH = `session-recorder-${process.pid}-`
 /* oxlint-disable language/plain-english -- `tell` is the interface of layout pages */
@@ -24,6 +26,19 @@ const PAGE = `<!doctype html><style>html{height:100%;background:linear-gradient(
   const audio = new AudioContext(); const tone = audio.createOscillator(); tone.connect(audio.destination); tone.start()
   fetch('/joined?' + new URLSearchParams({ token: sessionServiceRecorder.token, width: innerWidth, height: innerHeight }))
   setTimeout(() => sessionServiceRecorder.tell('joined'), 100)</script>`
+
+/** White and a tone for the same fifth of each second. */
+const CLAPPER = `<!doctype html><body style="background:#000"><script>
+  const audio = new AudioContext(); const gain = audio.createGain(); gain.gain.value = 0; gain.connect(audio.destination)
+  const tone = audio.createOscillator(); tone.frequency.value = 880; tone.connect(gain); tone.start()
+  setInterval(() => {
+    const isOn = Date.now() % 1000 < 200
+    document.body.style.background = isOn ? '#fff' : '#000'
+    gain.gain.setValueAtTime(isOn ? 0.5 : 0, audio.currentTime)
+  }, 5)
+  setTimeout(() => sessionServiceRecorder.tell('joined'), 100)</script>`
+const CLAPPER_MS = 5_000
+const MOST_LOST_MS = 500
 
 let stack: MediaStack
 let site: Site
@@ -39,6 +54,7 @@ beforeAll(async () => {
   canary = await openSite({ '/': 'here' })
   site = await openSite({
     '/page': PAGE,
+    '/clapper': CLAPPER,
     '/silent': '…',
     '/elsewhere': `→${canary.origin}/`,
     '/strays': `<!doctype html><body><iframe src="${canary.origin}/framed"></iframe>
@@ -89,8 +105,8 @@ async function renderers(): Promise<number[]> {
   return (await Promise.all(lines)).filter(([, line]) => own.test(line)).map(([pid]) => Number(pid))
 }
 
-function record(path: string, more: { width?: number; height?: number; hasAudio?: boolean } = {}): Recorder {
-  const { width, height, hasAudio } = { ...SIZE, hasAudio: true, ...more }
+function record(path: string, more: Partial<typeof DEFAULTS> = {}): Recorder {
+  const { width, height, hasAudio, frameRate } = { ...DEFAULTS, ...more }
   const job: RecordingJob = {
     recordingId: 'recording',
     part: 1,
@@ -108,7 +124,7 @@ function record(path: string, more: { width?: number; height?: number; hasAudio?
       },
       width,
       height,
-      frameRate: 15,
+      frameRate,
       shmSize: 134_217_728,
     },
     delivery: { folder: '', proof: { file: '', content: '' }, url: '', token: '' },
@@ -149,6 +165,28 @@ it('the picture and the sound of a page are recorded, and no command line shows 
   expect(Object.fromEntries(reported)).toEqual({ token: TOKEN, width: '320', height: '180' })
   expect(site.hits.find((hit) => hit.path === '/page')?.cookie).toBe('layout=v1')
 })
+
+// At 5 frames per second a picture lasts 200 ms.
+it.each([
+  [25, 150],
+  [5, 350],
+])(
+  'picture and sound at %s frames per second are in sync, and complete up to the stop',
+  async (frameRate, mostApartMs) => {
+    const recorder = record('/clapper', { frameRate })
+    await recorder.start()
+    // The duration of the recording, not a wait for a condition.
+    await pause(CLAPPER_MS)
+    const [file] = await recorder.stop()
+    const path = join(folder, 'composed.mp4')
+    const [{ duration }, { beeps, after }] = [await probe(path), await beepsAndFlashes(path)]
+    console.log(`beeps after flashes, ms: ${after.join(' ')}`)
+    expect(beeps.length).toBeGreaterThanOrEqual(CLAPPER_MS / 1_000 - 1)
+    expect(after.length).toBeGreaterThan(CLAPPER_MS / 2_000)
+    expect(Math.abs(median(after))).toBeLessThan(mostApartMs)
+    expect(duration * 1_000).toBeGreaterThan(file!.endedAt - file!.startedAt - MOST_LOST_MS)
+  },
+)
 
 it.each([
   ['that is not there', '/missing', 'was answered 404'],
