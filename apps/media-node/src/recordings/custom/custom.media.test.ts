@@ -66,6 +66,15 @@ beforeAll(async () => {
     '/stays': `<!doctype html><script>sessionServiceRecorder.tell('joined')</script>`,
     '/leaves': `<!doctype html><script>sessionServiceRecorder.tell('joined')
       setTimeout(() => sessionServiceRecorder.tell('networkDisconnect'), 2000)</script>`,
+    '/hangs': `<!doctype html><script>sessionServiceRecorder.tell('joined'); setTimeout(() => { for (;;); }, 500)</script>`,
+    '/asks': `<!doctype html><script>sessionServiceRecorder.tell('joined')
+      setTimeout(() => fetch('/answered?' + [alert('Hello'), confirm('Go on?')]), 300)</script>`,
+    '/goes': `<!doctype html><script>sessionServiceRecorder.tell('joined')
+      setTimeout(() => { location.href = '/gone?key=1#there' }, 300)</script>`,
+    '/gone': '<!doctype html>',
+    '/reloads': `<!doctype html><script>sessionServiceRecorder.tell('joined')
+      if (sessionStorage.known) fetch('/rejoined')
+      else setTimeout(() => { sessionStorage.known = 'yes'; location.reload() }, 300)</script>`,
     '/refuses': '<!doctype html><script>sessionServiceRecorder.tell("no layout today")</script>',
   })
 })
@@ -105,7 +114,7 @@ async function renderers(): Promise<number[]> {
   return (await Promise.all(lines)).filter(([, line]) => own.test(line)).map(([pid]) => Number(pid))
 }
 
-function record(path: string, more: Partial<typeof DEFAULTS> = {}): Recorder {
+function record(path: string, more: Partial<typeof DEFAULTS> = {}, to = folder): Recorder {
   const { width, height, hasAudio, frameRate } = { ...DEFAULTS, ...more }
   const job: RecordingJob = {
     recordingId: 'recording',
@@ -133,7 +142,7 @@ function record(path: string, more: Partial<typeof DEFAULTS> = {}): Recorder {
   const recorder = createCustomRecorder({
     job,
     room,
-    folder,
+    folder: to,
     clock: serviceClock,
     onEnded: (failure) => ends.push(failure),
   })
@@ -262,6 +271,30 @@ it('a crash of the page ends the part, and its file is playable', async () => {
   expect(file?.size).toBeGreaterThan(0)
   expect((await probe(join(folder, 'composed.mp4'))).duration).toBeGreaterThan(0)
 })
+
+it('a page that hangs ends the part, and its file is playable', async () => {
+  const recorder = record('/hangs')
+  await recorder.start()
+  await until('the end is reported', () => ends.length > 0, 60_000)
+  expect(ends).toEqual(['the page hangs'])
+  await recorder.stop()
+  expect((await probe(join(folder, 'composed.mp4'))).duration).toBeGreaterThan(0)
+}, 90_000)
+
+it('a dialog of a page is accepted, and the recording continues', async () => {
+  await record('/asks').start()
+  await until('the dialogs are closed', () => site.hits.some(({ path }) => path === '/answered?,true'))
+  expect(ends).toEqual([])
+})
+
+it('a page that goes to another one ends the part, unless the other one joins too', async () => {
+  const other = await mkdtemp(join(folder, 'reloads-'))
+  await record('/reloads', { hasAudio: false }, other).start()
+  await until('the page has joined again', () => site.hits.some(({ path }) => path === '/rejoined'))
+  await record('/goes', { hasAudio: false }).start()
+  await until('the end is reported', () => ends.length > 0, 60_000)
+  expect(ends).toEqual([`the page went to ${site.origin}/gone`])
+}, 90_000)
 
 it('the end of the room is reported', async () => {
   await record('/stays', { hasAudio: false, width: 101, height: 1999 }).start()

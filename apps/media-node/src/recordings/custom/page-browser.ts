@@ -1,16 +1,34 @@
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Logger } from '@nestjs/common'
 import { ServiceError } from '@session-service/contract'
 import { z } from 'zod'
 import type { Size } from '../composed/layout.js'
 import { STALL_LIMITS } from '../supervision/stall.js'
 import { Supervisor } from '../supervision/supervisor.js'
 import { ChildProgram, type KillStep, markHandled } from '@session-service/server-kit'
+import {
+  BindingCalled,
+  DialogOpening,
+  FrameNavigated,
+  FrameTree,
+  Ignored,
+  Paused,
+  Response,
+  Targets,
+  Thrown,
+} from './browser-messages.js'
 import { DevTools } from './dev-tools.js'
+import { Question } from './question.js'
 import { waitFor } from './wait.js'
 
 const START_TIMEOUT_MS = 20_000
 const JOIN_TIMEOUT_MS = 20_000
+/** Another document is recorded until it has joined. */
+const REJOIN_TIMEOUT_MS = 10_000
+/** A page may open dialogs in a loop. */
+const MOST_LOGGED_DIALOGS = 10
+const LONGEST_TEXT = 300
 /** A busy browser answers late, and its screen is recorded meanwhile. */
 const BROWSER_LIMITS = { ...STALL_LIMITS, outputMs: 10_000 }
 const STOP_STEPS: readonly KillStep[] = [
@@ -51,17 +69,7 @@ export interface BrowserOptions extends Size {
   startMs?: number
 }
 
-const Ignored = z.unknown()
-const Targets = z.object({ targetInfos: z.array(z.object({ targetId: z.string(), type: z.string() })) })
-const BindingCalled = z.object({ name: z.string(), payload: z.string() })
-const Paused = z.object({ requestId: z.string(), request: z.object({ url: z.string() }) })
-const Response = z.object({ type: z.string(), response: z.object({ url: z.string(), status: z.number() }) })
-const Thrown = z.object({
-  exceptionDetails: z.object({
-    text: z.string(),
-    exception: z.object({ description: z.string() }).partial().optional(),
-  }),
-})
+const logger = new Logger('Recording')
 
 /** A dedicated browser that shows a layout page in full screen. */
 export class PageBrowser {
@@ -72,6 +80,11 @@ export class PageBrowser {
   readonly #origin: string
   /** The last exception of the page: the probable cause if it does not join. */
   #lastException: string | undefined
+  /** The id of the frame of the page itself. */
+  #frame: string | undefined
+  #hasJoined = false
+  #rejoin: NodeJS.Timeout | undefined
+  #dialogs = 0
 
   private constructor(
     private readonly options: BrowserOptions,
@@ -113,19 +126,22 @@ export class PageBrowser {
     await this.#program.stop(STOP_STEPS)
   }
 
-  /** The screen is recorded even when the browser hangs, so its answers count as its output. */
+  /** The screen is recorded even when the browser or the page hangs, so the answers of the page count as its output. */
   #supervise(): void {
-    let answers = 0
-    const answered = (): void => void (answers += 1)
+    const browser = new Question(this.#tools, 'Browser.getVersion')
+    const page = new Question(this.#tools, 'Runtime.evaluate', { expression: '1' })
     const supervisor = new Supervisor(
       {
         program: 'browser',
         sample: async () => {
-          // An error is an answer too.
-          void this.#tools.call('Browser.getVersion', {}, Ignored).then(answered, answered)
-          return { output: answers }
+          browser.ask()
+          page.ask()
+          return { output: page.answers }
         },
-        onStalled: (why) => this.#program.kill(why),
+        onStalled: (why) => {
+          if (page.isAnswered || !browser.isAnswered) this.#program.kill(why)
+          else this.#onPageLost('the page hangs')
+        },
       },
       BROWSER_LIMITS,
     )
@@ -134,6 +150,7 @@ export class PageBrowser {
 
   async #exited(): Promise<void> {
     const { failure } = await this.#program.exited
+    clearTimeout(this.#rejoin)
     this.#fail(failure ?? 'the browser has ended')
     this.#failed.resolve(failure)
   }
@@ -183,6 +200,7 @@ export class PageBrowser {
       ...(cookie ? [cookieCall(this.#origin, cookie)] : []),
     ]
     for (const [method, params] of calls) await this.#tools.call(method, params, Ignored)
+    this.#frame = (await this.#tools.call('Page.getFrameTree', {}, FrameTree)).frameTree.frame.id
     const Navigated = z.object({ errorText: z.string().optional() })
     const { errorText } = await this.#tools.call('Page.navigate', { url }, Navigated)
     if (errorText !== undefined) throw launchFailed(`${url} cannot be opened: ${errorText}`)
@@ -196,6 +214,10 @@ export class PageBrowser {
         return void this.#onRequestPaused(Paused.parse(params)).catch(() => undefined)
       case 'Network.responseReceived':
         return this.#onResponse(Response.parse(params))
+      case 'Page.frameNavigated':
+        return this.#onFrameNavigated(FrameNavigated.parse(params))
+      case 'Page.javascriptDialogOpening':
+        return void this.#onDialog(DialogOpening.parse(params)).catch(() => undefined)
       case 'Inspector.targetCrashed':
         return this.#onPageLost('the page crashed')
       case 'Runtime.exceptionThrown': {
@@ -207,9 +229,31 @@ export class PageBrowser {
 
   #onBindingCalled({ name, payload }: z.infer<typeof BindingCalled>): void {
     if (name !== BINDING) return
-    if (payload === 'joined') return this.#joined.resolve()
-    const why = payload.slice(0, 300)
+    if (payload === 'joined') return this.#onJoined()
+    const why = payload.slice(0, LONGEST_TEXT)
     this.#onPageLost(why, `the layout's page ended its part: ${why}`)
+  }
+
+  #onJoined(): void {
+    clearTimeout(this.#rejoin)
+    this.#hasJoined = true
+    this.#joined.resolve()
+  }
+
+  /** The document that had joined is gone. The next one may join too: a page may reload itself. */
+  #onFrameNavigated({ frame }: z.infer<typeof FrameNavigated>): void {
+    if (frame.id !== this.#frame || !this.#hasJoined) return
+    const why = `the page went to ${frame.url.replace(/[?#].*/s, '').slice(0, LONGEST_TEXT)}`
+    clearTimeout(this.#rejoin)
+    this.#rejoin = setTimeout(() => this.#onPageLost(why), REJOIN_TIMEOUT_MS)
+  }
+
+  /** A dialog covers the page and suspends its scripts until it is answered. */
+  async #onDialog({ type, message }: z.infer<typeof DialogOpening>): Promise<void> {
+    this.#dialogs++
+    const text = message.slice(0, LONGEST_TEXT)
+    if (this.#dialogs <= MOST_LOGGED_DIALOGS) logger.warn({ type, text }, 'accepting a dialog of a layout page')
+    await this.#tools.call('Page.handleJavaScriptDialog', { accept: true }, Ignored)
   }
 
   async #onRequestPaused({ requestId, request }: z.infer<typeof Paused>): Promise<void> {
