@@ -9,7 +9,11 @@ export const Paused = z.object({ requestId: z.string(), request: z.object({ url:
 export const FrameTree = z.object({ frameTree: z.object({ frame: z.object({ id: z.string() }) }) })
 export const FrameNavigated = z.object({ frame: z.object({ id: z.string(), url: z.string() }) })
 export const DialogOpening = z.object({ type: z.string(), message: z.string() })
-export const Response = z.object({ type: z.string(), response: z.object({ url: z.string(), status: z.number() }) })
+export const Response = z.object({
+  type: z.string(),
+  frameId: z.string().optional(),
+  response: z.object({ url: z.string(), status: z.number() }),
+})
 export const Thrown = z.object({
   exceptionDetails: z.object({
     text: z.string(),

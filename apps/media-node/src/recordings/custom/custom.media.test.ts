@@ -66,6 +66,9 @@ beforeAll(async () => {
     '/stays': `<!doctype html><script>sessionServiceRecorder.tell('joined')</script>`,
     '/leaves': `<!doctype html><script>sessionServiceRecorder.tell('joined')
       setTimeout(() => sessionServiceRecorder.tell('networkDisconnect'), 2000)</script>`,
+    '/frames': `<!doctype html><body><iframe src="/missing"></iframe><script>
+      const { tell } = sessionServiceRecorder
+      onload = () => fetch('/loaded').then(() => tell('joined'))</script>`,
     '/hangs': `<!doctype html><script>sessionServiceRecorder.tell('joined'); setTimeout(() => { for (;;); }, 500)</script>`,
     '/asks': `<!doctype html><script>sessionServiceRecorder.tell('joined')
       setTimeout(() => fetch('/answered?' + [alert('Hello'), confirm('Go on?')]), 300)</script>`,
@@ -206,6 +209,12 @@ it.each([
   await expect(recorder.start()).rejects.toMatchObject({ code: 'LAUNCH_FAILED', message: expect.stringContaining(why) })
   expect(await recorder.stop()).toEqual([])
   expect(canary.hits).toEqual([])
+})
+
+it('a page with a missing page in one of its frames is recorded', async () => {
+  await record('/frames', { hasAudio: false }).start()
+  expect(site.hits.map(({ path }) => path)).toEqual(expect.arrayContaining(['/missing', '/loaded']))
+  expect(ends).toEqual([])
 })
 
 it('a page cannot navigate to another origin, and pages in its frames do not get the token', async () => {

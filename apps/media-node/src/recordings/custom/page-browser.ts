@@ -265,8 +265,8 @@ export class PageBrowser {
     await this.#tools.call('Fetch.failRequest', { requestId, errorReason: 'Aborted' }, Ignored)
   }
 
-  #onResponse({ type, response: { url, status } }: z.infer<typeof Response>): void {
-    if (type === 'Document' && status >= 400) this.#fail(`${url} was answered ${status}`)
+  #onResponse({ type, frameId, response: { url, status } }: z.infer<typeof Response>): void {
+    if (type === 'Document' && frameId === this.#frame && status >= 400) this.#fail(`${url} was answered ${status}`)
   }
 
   /** The page no longer shows the session, before or after it has joined. */
