@@ -49,6 +49,8 @@ export class Camera implements Publisher {
   #error: string | null = null
   #reportedError: string | null = null
   #revision = 0
+  /** Whether the current attempt has found a picture. */
+  #hasPicture = true
   #isClosed = false
 
   private constructor(
@@ -204,6 +206,7 @@ export class Camera implements Publisher {
   }
 
   #handleTracks(kinds: readonly MediaKind[]): void {
+    this.#hasPicture = kinds.includes('video')
     if (this.#found && kinds.length > 0) {
       this.#found.resolve({ hasAudio: kinds.includes('audio'), hasVideo: kinds.includes('video') })
     } else if (this.#stream) void this.#send()
@@ -212,9 +215,16 @@ export class Camera implements Publisher {
   /** The sound alone does not show that a camera works, unless it has no picture. */
   #handleMedia(kind: MediaKind): void {
     if (kind === 'video') this.catchUp.started()
-    else if (this.#tracks.has('video')) return
+    else if (this.#tracks.has('video')) return this.#reportNoPicture()
     this.#error = null
     if (this.#reader.isOn) this.#setStatus('playing')
+  }
+
+  /** A camera that is back without its picture: the reason of its loss no longer holds. */
+  #reportNoPicture(): void {
+    if (this.#hasPicture || this.#status !== 'reconnecting') return
+    this.#error = 'the camera sends no picture'
+    this.#setStatus('reconnecting')
   }
 
   #handleFailure(failure: CameraFailure): void {

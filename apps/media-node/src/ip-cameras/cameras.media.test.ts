@@ -326,6 +326,31 @@ describe('a camera on the network', () => {
     }
   }, 60_000)
 
+  it('that returns without its picture says so, until it has the picture again', async () => {
+    const sound = { main: { file, kinds: ['audio'] } } as const
+    const both = { main: { file, kinds: ['video', 'audio'] } } as const
+    let changing = await RtspServer.start({ clips: both })
+    const { port } = changing
+    const started = call({ uri: changing.url('main') })
+    try {
+      await cameras.startCamera(started)
+      const viewer = await view(started)
+      await receives(viewer)
+      await changing.stop()
+      changing = await RtspServer.start({ clips: sound, port })
+      await until('the lack is reported', () => changes.at(-1)?.error === 'the camera sends no picture', 30_000)
+      expect(statuses().at(-1)).toBe('reconnecting')
+      await changing.stop()
+      changing = await RtspServer.start({ clips: both, port })
+      await receives(viewer)
+      await until('it is playing', () => statuses().at(-1) === 'playing')
+      expect(changes.at(-1)?.error).toBeNull()
+    } finally {
+      await stack.service.leave(started)
+      await changing.stop()
+    }
+  }, 60_000)
+
   it('with known tracks is published at once, and appears as soon as it is reachable', async () => {
     const clips = { main: { file, kinds: ['video', 'audio'] } } as const
     const early = await RtspServer.start({ clips })
