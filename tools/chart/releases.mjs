@@ -122,6 +122,26 @@ async function releaseProblems(helm, { call, kubeconfig }) {
   return problems
 }
 
+const BUNDLED = ['switched', CHART]
+const EXTERNAL = [
+  ...BUNDLED,
+  '--set',
+  'postgres.enabled=false,externalPostgres.url=postgres://user:p1@db.example/calls',
+]
+
+/** The bundled Postgres has the same password, which its volume knows, after the use of another database. */
+async function switchProblems(helm, { call, kubeconfig }) {
+  const where = ['--namespace', NAMESPACE, '--no-hooks', '--kubeconfig', kubeconfig, '--reset-values']
+  const passwords = []
+  for (const values of [BUNDLED, EXTERNAL, BUNDLED]) {
+    await run(helm, ['upgrade', '--install', ...values, ...where])
+    const { body } = await call('GET', `/api/v1/namespaces/${NAMESPACE}/secrets/switched-session-service-postgres`)
+    passwords.push(body.data?.password)
+  }
+  const isKept = passwords[0] && passwords.every((each) => each === passwords[0])
+  return isKept ? [] : [`the password of the bundled Postgres is in turn ${passwords.join(', ')}`]
+}
+
 /** The strategy of the only master by the access mode of its existing claim; undefined: there is no claim. */
 const STRATEGIES = [
   ['ReadWriteMany', 'RollingUpdate'],
@@ -168,5 +188,6 @@ export async function clusterTests(helm, server) {
     ...admissions,
     { name: 'claims', check: () => claimProblems(helm, server) },
     { name: 'releases', check: () => releaseProblems(helm, server) },
+    { name: 'switch of databases', check: () => switchProblems(helm, server) },
   ]
 }

@@ -46,7 +46,7 @@
 {{- else if $external.existingSecret -}}
 {{ include "session-service.secretEnv" (dict "name" "DATABASE_URL" "secret" $external.existingSecret "key" $external.key) }}
 {{- else -}}
-{{ include "session-service.secretEnv" (dict "name" "DATABASE_URL" "secret" (ternary (printf "%s-migrate" $full) (printf "%s-postgres" $full) (.migration | default false)) "key" "DATABASE_URL") }}
+{{ include "session-service.secretEnv" (dict "name" "DATABASE_URL" "secret" (ternary (printf "%s-migrate" $full) (printf "%s-database" $full) (.migration | default false)) "key" "DATABASE_URL") }}
 {{- end -}}
 {{- end -}}
 

@@ -70,7 +70,8 @@ kept for the whole rendering, so that checksums agree with the Secret. dict "roo
 {{- $_ := set $secrets "postgres" (dict "component" "postgres" "data" (dict "password" $value)) -}}
 {{- end -}}
 {{- else if not .Values.externalPostgres.existingSecret -}}
-{{- $_ := set $secrets "postgres" (dict "component" "postgres" "data" (dict "DATABASE_URL" .Values.externalPostgres.url)) -}}
+{{/* Not that of the bundled Postgres, whose password must outlive the use of another database. */}}
+{{- $_ := set $secrets "database" (dict "component" "master" "data" (dict "DATABASE_URL" .Values.externalPostgres.url)) -}}
 {{- end -}}
 {{- if and .Values.turn.enabled (not .Values.turn.secret.existingSecret) -}}
 {{- $value := include "session-service.secretValue" (dict "root" . "name" (printf "%s-turn" $full) "key" "TURN_SECRET" "value" .Values.turn.secret.value "path" "turn.secret.value") -}}
