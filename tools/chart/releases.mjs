@@ -32,6 +32,7 @@ async function objectProblems(call, collectionOf, yaml) {
   return problems
 }
 
+const POLICY = `/apis/networking.k8s.io/v1/namespaces/${NAMESPACE}/networkpolicies/calls-session-service-media-node`
 const DEPLOYMENT = `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/calls-session-service-media-node`
 const POD_TEMPLATE = `/api/v1/namespaces/${NAMESPACE}/podtemplates/calls-session-service-media-node`
 const PODS = `/api/v1/namespaces/${NAMESPACE}/pods`
@@ -43,6 +44,19 @@ async function mediaNodesOf(call) {
   return podTemplate.status === 200 ? podTemplate.body : undefined
 }
 
+/** The host ports for media of present pods that the network policy does not admit. */
+async function closedPorts(call) {
+  const [policy, pods] = await Promise.all([call('GET', POLICY), call('GET', PODS)])
+  if (policy.status !== 200) return []
+  const [{ ports: admitted }] = policy.body.spec.ingress
+  const isAdmitted = ({ protocol, hostPort }) =>
+    admitted.some(
+      ({ port, endPort = port, ...each }) => each.protocol === protocol && port <= hostPort && hostPort <= endPort,
+    )
+  const held = pods.body.items.flatMap(({ spec }) => spec.containers.flatMap(({ ports }) => ports))
+  return held.filter((each) => each.hostPort && !isAdmitted(each)).map(({ hostPort }) => hostPort)
+}
+
 async function stateOf(call) {
   const { body: secrets } = await call('GET', `/api/v1/namespaces/${NAMESPACE}/secrets`)
   const nodes = await mediaNodesOf(call)
@@ -52,6 +66,7 @@ async function stateOf(call) {
     secrets: Object.fromEntries(own.map(({ metadata, data }) => [metadata.name, data])),
     ports: ports?.map(({ protocol, hostPort }) => `${protocol} ${hostPort}`).join(', '),
     surge: nodes?.strategy?.rollingUpdate.maxSurge,
+    replicas: nodes?.replicas,
   }
 }
 
@@ -100,6 +115,12 @@ const RELEASES = [
   { args: upgrade('mediaNodes.image.tag=v5,mediaNodes.workers=4'), ports: portsFrom(20_004, 4), surge: 1 },
   // Both sets do: the present pod goes first.
   { args: upgrade('mediaNodes.image.tag=v5,mediaNodes.workers=6'), ports: portsFrom(20_006, 6), surge: 0 },
+  // The policy admits the ports of the pod that drains.
+  { args: upgrade('mediaNodes.image.tag=v5,mediaNodes.workers=2'), ports: FIRST, surge: 1 },
+  { args: upgrade('mediaNodes.image.tag=v6,mediaNodes.rtcPort=41000'), ports: portsFrom(41_002, 2), surge: 1 },
+  { args: upgrade('mediaNodes.image.tag=v6,mediaNodes.replicas=5'), ports: FIRST, surge: 1, replicas: 5 },
+  { args: upgrade('mediaNodes.image.tag=v6,mediaNodes.scaling.mode=hpa'), ports: FIRST, surge: 1, replicas: 5 },
+  { args: upgrade('mediaNodes.image.tag=v7,mediaNodes.scaling.mode=hpa'), ports: SECOND, surge: 1, replicas: 5 },
   { args: ['uninstall', 'calls'], ports: undefined, surge: undefined },
   { args: ['install', 'calls', CHART], ports: FIRST, surge: 0 },
 ]
@@ -108,7 +129,7 @@ const RELEASES = [
 async function releaseProblems(helm, { call, kubeconfig }) {
   const problems = []
   let before
-  for (const { args, ports, surge, isReady = true } of RELEASES) {
+  for (const { args, ports, surge, replicas, isReady = true } of RELEASES) {
     // Nothing runs the Jobs of hooks here.
     await run(helm, [...args, '--namespace', NAMESPACE, '--no-hooks', '--kubeconfig', kubeconfig])
     const state = await stateOf(call)
@@ -117,6 +138,9 @@ async function releaseProblems(helm, { call, kubeconfig }) {
     if (JSON.stringify(state.secrets) !== JSON.stringify(before)) problems.push(`${step}: the secrets have changed`)
     if (state.ports !== ports) problems.push(`${step}: ports ${state.ports}, expected ${ports}`)
     if (state.surge !== surge) problems.push(`${step}: maxSurge ${state.surge}, expected ${surge}`)
+    if (replicas !== undefined && state.replicas !== replicas) problems.push(`${step}: ${state.replicas} replicas`)
+    const closed = await closedPorts(call)
+    if (closed.length > 0) problems.push(`${step}: the network policy does not admit the ports ${closed.join(', ')}`)
     await rollOut(call, { isReady })
   }
   return problems

@@ -1,7 +1,7 @@
 {{/* The text of a property: numbers without exponent, lists and objects as JSON. */}}
 {{- define "session-service.text" -}}
 {{- if kindIs "float64" . -}}
-{{ int64 . }}
+{{ eq (float64 (int64 .)) . | ternary (int64 . | toString) (regexReplaceAll "0+$" (printf "%f" .) "") }}
 {{- else if or (kindIs "slice" .) (kindIs "map" .) -}}
 {{ toJson . }}
 {{- else -}}

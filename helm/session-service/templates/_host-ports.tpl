@@ -13,7 +13,10 @@ The Deployment or PodTemplate of the media nodes in the cluster, as JSON; empty 
 {{- print (include "session-service.mediaNode.podMetadata" $context) (include "session-service.mediaNode.podSpec" $context) | sha256sum -}}
 {{- end -}}
 
-{{/* Host ports of the release's media nodes in the cluster, as JSON: of the ready ones, and of all, also of those that drain. */}}
+{{/*
+Host ports for media of the release's media nodes in the cluster, as JSON: of the ready ones, and of all, also of those
+that drain.
+*/}}
 {{- define "session-service.mediaNode.heldPorts" -}}
 {{- $own := include "session-service.selectorLabels" (dict "root" . "component" "media-node") | fromYaml | toJson -}}
 {{- $ready := list -}}
@@ -28,15 +31,26 @@ The Deployment or PodTemplate of the media nodes in the cluster, as JSON; empty 
 {{- $isReady = and $isReady (not .metadata.deletionTimestamp) -}}
 {{- range .spec.containers -}}
 {{- range .ports -}}
-{{- with .hostPort -}}
-{{- $all = append $all (int .) -}}
-{{- if $isReady -}}{{- $ready = append $ready (int .) -}}{{- end -}}
+{{- if and .hostPort (ne .name "ops") -}}
+{{- $all = append $all (int .hostPort) -}}
+{{- if $isReady -}}{{- $ready = append $ready (int .hostPort) -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- dict "ready" $ready "all" $all | toJson -}}
+{{- end -}}
+
+{{/* Host ports for media that present media nodes hold and changed ones do not, as JSON: those that drain use them until their end. */}}
+{{- define "session-service.mediaNode.formerPorts" -}}
+{{- $first := int .Values.mediaNodes.rtcPort -}}
+{{- $last := include "session-service.mediaNode.lastPort" . | int -}}
+{{- $former := list -}}
+{{- range (include "session-service.mediaNode.heldPorts" . | fromJson).all -}}
+{{- if or (lt (int .) $first) (gt (int .) $last) -}}{{- $former = append $former (int .) -}}{{- end -}}
+{{- end -}}
+{{- $former | uniq | toJson -}}
 {{- end -}}
 
 {{/* "true" when a set contains one of the ports: dict "root" $ "set" <0 or 1> "ports" [<port>] */}}

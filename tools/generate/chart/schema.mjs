@@ -84,6 +84,7 @@ const KNOWN = {
   'gateway.controller': choice('other', 'gke'),
   'gateway.timeout': integer(60, 1_000_000),
   'networkPolicy.opsFrom': objects,
+  'networkPolicy.postgresFrom': objects,
   'networkPolicy.apiFrom': objects,
   'networkPolicy.machineCidrs': texts,
   'networkPolicy.masterEgress': objects,
