@@ -23,7 +23,6 @@ export class Grid {
     // A shared screen comes first.
     if (tile.isScreen) this.#tiles.unshift(tile)
     else this.#tiles.push(tile)
-    tile.element.setAttribute('role', 'listitem')
     this.element.append(tile.element)
     this.#place()
   }

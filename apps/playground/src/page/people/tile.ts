@@ -36,13 +36,17 @@ export class Tile {
     this.#label = h('span', { class: 'name' }, shown)
     const avatar = h('div', { class: 'avatar', 'aria-hidden': 'true' }, h('span', {}, initials(name)))
     this.element = h(
-      'figure',
-      { class: `tile${isScreen ? ' screen' : ''}${local ? ' local' : ''} no-picture`, 'aria-label': shown },
+      'div',
+      {
+        class: `tile${isScreen ? ' screen' : ''}${local ? ' local' : ''} no-picture`,
+        role: 'listitem',
+        'aria-label': shown,
+      },
       ...(isScreen ? [] : [avatar]),
       this.media,
       h('div', { class: 'veil', 'aria-hidden': 'true' }, h('span', { class: 'spinner' })),
       this.captions.element,
-      h('figcaption', { class: 'caption' }, this.#muted, this.#label, this.#network, this.#camera),
+      h('div', { class: 'caption' }, this.#muted, this.#label, this.#network, this.#camera),
     )
     this.element.style.setProperty('--hue', String(hueOf(name)))
   }

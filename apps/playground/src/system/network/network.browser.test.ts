@@ -49,8 +49,8 @@ describe('media over a bad network', () => {
     proxy.weather = { ...STORM, loss: 0 }
     const [ada, grace] = [await join('storm', 'Ada'), await join('storm', 'Grace')]
     const networkOf = (tab: Tab, name: string): Promise<string | null> =>
-      tab.page
-        .locator('figure.tile', { hasText: name })
+      tab
+        .tile(name)
         .locator('.network:not([hidden])')
         .getAttribute('aria-label', { timeout: 1_000 })
         .catch(() => null)

@@ -1,4 +1,4 @@
-import { until } from '@session-service/testing'
+import { until, violationsOf } from '@session-service/testing'
 import { describe, expect, it } from '@jest/globals'
 import type { Locator, Page } from 'playwright-core'
 import { useCall } from '../../fixtures/call.js'
@@ -10,6 +10,7 @@ const BORDER_CONTRAST = 3
 const DESKTOP = { width: 1280, height: 800 }
 const PHONE = { width: 390, height: 844 }
 const SMALL_PHONE = { width: 320, height: 568 }
+const LOW_PHONE = { width: 375, height: 667 }
 const PHONE_ON_ITS_SIDE = { width: 844, height: 390 }
 const VIEWPORTS = [DESKTOP, PHONE, SMALL_PHONE, PHONE_ON_ITS_SIDE]
 
@@ -153,6 +154,36 @@ describe('the playground for every user', () => {
       )
       expect((await tiles()).map(({ fit }) => fit)).toEqual(['contain', 'contain'])
     }
+  })
+
+  it('shows the names of twenty people on a phone, and the own filters only during hover or focus', async () => {
+    call.newSession()
+    const { page } = await call.join('Ada')
+    await page.bringToFront()
+    await page.setViewportSize(LOW_PHONE)
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    const crowd = await Promise.all(Array.from({ length: 19 }, () => call.stack.join(call.sessionId)))
+    await page.getByText('20 people', { exact: true }).waitFor()
+    const own = page.getByRole('listitem', { name: 'Ada (you)' })
+    const name = own.getByText('Ada (you)')
+    const filters = own.getByRole('combobox', { name: 'Filter' })
+    const isShown = (): Promise<boolean> => filters.evaluate((one) => one.checkVisibility({ opacityProperty: true }))
+    await page.mouse.move(0, 0)
+    await until('the filters are hidden', async () => !(await isShown()))
+    const [tile, caption] = await Promise.all([boxOf(own), boxOf(name)])
+    expect(tile.height).toBeLessThan(80)
+    expect(caption.y + caption.height).toBeLessThanOrEqual(tile.y + tile.height)
+    expect(await page.getByRole('list', { name: 'Participants' }).getByRole('listitem').count()).toBe(20)
+    expect(await violationsOf(page)).toEqual([])
+    await own.hover()
+    await until('hover shows the filters', isShown)
+    await page.mouse.move(0, 0)
+    await until('the filters are hidden again', async () => !(await isShown()))
+    await page.getByRole('toolbar', { name: 'Controls' }).locator('button[tabindex="0"]:visible').focus()
+    await page.keyboard.press('Shift+Tab')
+    expect(await focused(page)).toBe('Filter')
+    await until('focus shows the filters', isShown)
+    await Promise.all(crowd.map((one) => one.close()))
   })
 
   it('keeps the call in view beside the open chat on a phone', async () => {
