@@ -1,3 +1,4 @@
+export { violationsOf } from './accessibility.js'
 export * from './faults/index.js'
 export { loopLagMs, quantile } from './loop-lag.js'
 export { blockEventLoop, handlesOf, heapInUse, inspectable, type ProcessHandles } from './heap.js'
