@@ -55,7 +55,7 @@ describe('RestClient', () => {
     const { client } = await service({ status: 200, delayMs: 200 }, { status: 200, delayMs: 200 })
     const model = { lang: 'en-US', mediaNode: { id: 'media_1' } }
     const impatient = client({ timeoutMs: 20 })
-    await expect(impatient.loadLanguageModel(model)).resolves.toBeUndefined()
+    await expect(impatient.loadLanguageModel(model, { timeoutMs: undefined })).resolves.toBeUndefined()
     await expect(impatient.loadLanguageModel(model, { timeoutMs: 20 })).rejects.toBeInstanceOf(NoAnswerError)
   })
 
@@ -63,7 +63,7 @@ describe('RestClient', () => {
     const gone = { status: 404, delayMs: 200 }
     const { client } = await service(gone, gone)
     const impatient = client({ timeoutMs: 20 })
-    await expect(impatient.stopRecording('take')).rejects.toBeInstanceOf(RestError)
+    await expect(impatient.stopRecording('take', { timeoutMs: undefined })).rejects.toBeInstanceOf(RestError)
     await expect(impatient.stopRecording('take', { timeoutMs: 20 })).rejects.toBeInstanceOf(NoAnswerError)
   })
 
@@ -181,5 +181,22 @@ describe('RestClient', () => {
     ending.abort(new Error('enough'))
     await expect(listing).rejects.toThrow('enough')
     await expect(stopping).rejects.toThrow('enough')
+  })
+
+  it('rejects with the reason of an abort while it waits before a retry', async () => {
+    const { client } = await service(BUSY)
+    const ending = new AbortController()
+    const listing = client({ maxRetryWaitMs: 60_000 }).listSessions(undefined, { signal: ending.signal })
+    // The answer arrives long before.
+    setTimeout(() => ending.abort(new Error('enough')), 100)
+    await expect(listing).rejects.toThrow('enough')
+  })
+
+  it('has its defaults for options that are undefined, and rejects with the cause when one is invalid', async () => {
+    const { requests, client } = await service('reset', LIST)
+    const defaults = { timeoutMs: undefined, retries: undefined, maxRetryWaitMs: undefined }
+    expect(await client(defaults).listRecordings()).toEqual(LIST.body)
+    expect(requests).toHaveLength(2)
+    await expect(client({ timeoutMs: Infinity }).listRecordings()).rejects.toThrow(RangeError)
   })
 })

@@ -69,7 +69,11 @@ export class RestClient implements Complete {
     return call(this.transport, 'startRecording', { body, ...options })
   }
   stopRecording(recordingId: string, options?: CallOptions): Result<'stopRecording'> {
-    return call(this.transport, 'stopRecording', { path: { recordingId }, timeoutMs: STOP_TIMEOUT_MS, ...options })
+    return call(this.transport, 'stopRecording', {
+      path: { recordingId },
+      ...options,
+      timeoutMs: options?.timeoutMs ?? STOP_TIMEOUT_MS,
+    })
   }
   getRecording(recordingId: string, options?: CallOptions): Result<'getRecording'> {
     return call(this.transport, 'getRecording', { path: { recordingId }, ...options })
@@ -113,7 +117,11 @@ export class RestClient implements Complete {
     return call(this.transport, 'dropConfigurationOverride', { path: { property }, ...options })
   }
   loadLanguageModel(body: BodyOf<'loadLanguageModel'>, options?: CallOptions): Result<'loadLanguageModel'> {
-    return call(this.transport, 'loadLanguageModel', { body, timeoutMs: LOAD_TIMEOUT_MS, ...options })
+    return call(this.transport, 'loadLanguageModel', {
+      body,
+      ...options,
+      timeoutMs: options?.timeoutMs ?? LOAD_TIMEOUT_MS,
+    })
   }
   unloadLanguageModel(body: BodyOf<'unloadLanguageModel'>, options?: CallOptions): Result<'unloadLanguageModel'> {
     return call(this.transport, 'unloadLanguageModel', { body, ...options })

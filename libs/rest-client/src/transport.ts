@@ -45,7 +45,8 @@ export class Transport {
   readonly #authorization: string
 
   constructor(options: RestClientOptions) {
-    this.#options = { timeoutMs: 30_000, retries: 3, maxRetryWaitMs: 10_000, ...options }
+    const { timeoutMs = 30_000, retries = 3, maxRetryWaitMs = 10_000 } = options
+    this.#options = { ...options, timeoutMs, retries, maxRetryWaitMs }
     this.#authorization = `Basic ${Buffer.from(`SERVICEAPP:${options.secret}`).toString('base64')}`
   }
 
@@ -58,7 +59,7 @@ export class Transport {
         if (outcome instanceof Error) throw outcome
         return outcome as RestAnswer
       }
-      await setTimeout(waitMs, undefined, request.signal ? { signal: request.signal } : {})
+      await wait(waitMs, request.signal)
     }
   }
 
@@ -73,6 +74,7 @@ export class Transport {
   #waitAfter(outcome: unknown, attempt: number): number | undefined {
     const backOff = 200 * 2 ** attempt
     if (outcome instanceof NoAnswerError) return backOff
+    if (outcome instanceof Error) return undefined
     const { status, headers } = outcome as RestAnswer
     const seconds = Number(headers.get('retry-after') ?? NaN)
     // 409 has the header only while an earlier attempt is in progress.
@@ -106,6 +108,12 @@ export class Transport {
       throw new NoAnswerError(`${method} ${path}`, error)
     }
   }
+}
+
+/** Rejects with the reason of the signal, as an attempt does. */
+async function wait(ms: number, signal?: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, signal ? { signal } : {}).catch(() => undefined)
+  signal?.throwIfAborted()
 }
 
 function read(text: string, type: string): unknown {
