@@ -127,6 +127,18 @@ it('the index is created before the first documents also when the server is not 
   expect(server.documents.size).toBe(7)
 })
 
+it('the index is created again before the documents of a request that was refused', async () => {
+  server.creation = { status: 401, body: '' }
+  server.statusOfBulk = 401
+  await recordSession()
+  await until('a request is refused', () => server.requests > server.creations.length)
+  server.creation = { status: 200, body: '{}' }
+  server.statusOfBulk = 200
+  const before = server.creations.length
+  await isSent()
+  expect(server.creations.length).toBeGreaterThan(before)
+})
+
 it('documents wait while the search server is not available, and arrive once', async () => {
   server.status = 503
   await recordSession()

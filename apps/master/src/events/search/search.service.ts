@@ -93,7 +93,11 @@ export class SearchService implements OnApplicationBootstrap, OnModuleDestroy {
     const response = await this.#request('POST', '_bulk', 'application/x-ndjson', bulkBody(items))
     if (!response.ok) await response.body?.cancel()
     if (response.status === TOO_LARGE) return this.#postLess(items)
-    if (!response.ok) throw new Error(`the search server answered ${response.status}`)
+    if (!response.ok) {
+      // An account may get its rights, or another server may answer at the next attempt.
+      this.#hasIndex = false
+      throw new Error(`the search server answered ${response.status}`)
+    }
     const { stored, refused, mustRetry } = outcomeOf(BulkAnswer.parse(await response.json()))
     if (mustRetry) throw new Error('the search server is overloaded')
     this.#documents.inc({ result: 'stored' }, stored)
