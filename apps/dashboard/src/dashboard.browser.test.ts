@@ -317,6 +317,25 @@ describe('the cluster', () => {
     await button('Delete dead6').click()
     await dashboard.now.confirm('Delete')
   })
+
+  it('says that the connection is lost while the master is frozen, and is live again afterwards', async () => {
+    const { page, stack } = dashboard.now
+    const [master] = stack.masters
+    const outdated = page.locator('.glance.stale').getByText('All systems up')
+    await dashboard.now.open('#/', 'Overview')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByText('All systems up').waitFor()
+    master?.kill('SIGSTOP')
+    try {
+      const lost = page.getByText('Connection lost, retrying…')
+      await until('the header says that the connection is lost', () => lost.isVisible(), 20_000)
+      expect(await outdated.count()).toBe(1)
+    } finally {
+      master?.kill('SIGCONT')
+    }
+    await page.getByText('Live', { exact: true }).waitFor()
+    expect(await outdated.count()).toBe(0)
+  })
 })
 
 describe('the dashboard for every user', () => {

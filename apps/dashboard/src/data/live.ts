@@ -24,6 +24,9 @@ export const summary = signal<ClusterSummary | undefined>(undefined)
 /** The state of the stream; `idle` while no screen has one. */
 export const connection = signal<'idle' | 'connecting' | 'open' | 'lost'>('idle')
 
+/** Masters send an event each 5 s at least. */
+const LONGEST_SILENCE_MS = 12_000
+
 type LiveParameters = Readonly<Record<string, string | number>>
 
 function addressOf(view: LiveViewName, parameters: LiveParameters): string {
@@ -38,6 +41,7 @@ class LiveStream<V extends LiveViewName> {
   readonly #onEvent: (event: LiveEvent<V>) => void
   #source: EventSource | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
+  #silence: ReturnType<typeof setTimeout> | undefined
   #attempts = 0
   #isEnded = false
 
@@ -63,6 +67,7 @@ class LiveStream<V extends LiveViewName> {
 
   #disconnect(): void {
     clearTimeout(this.#timer)
+    clearTimeout(this.#silence)
     this.#source?.close()
     this.#source = undefined
   }
@@ -72,19 +77,36 @@ class LiveStream<V extends LiveViewName> {
     if (connection.value !== 'lost') connection.value = 'connecting'
     const source = new EventSource(this.#url)
     this.#source = source
+    this.#awaitSign()
     source.addEventListener('open', () => {
+      this.#awaitSign()
       this.#attempts = 0
       // The configuration or the cookie may have changed meanwhile.
       if (connection.value === 'lost') void loadAccount().catch(() => undefined)
       connection.value = 'open'
     })
     source.addEventListener('error', () => this.#onError(source))
+    source.addEventListener('alive', () => this.#awaitSign())
     for (const name of LIVE_EVENTS) {
       source.addEventListener(name, ({ data }: MessageEvent<string>) => {
+        this.#awaitSign()
         const event = readLiveEvent<V>(name, data)
         if (event) this.#receive(event)
       })
     }
+  }
+
+  /** A master that is frozen, or whose machine is gone, neither answers nor closes the connection. */
+  #awaitSign(): void {
+    clearTimeout(this.#silence)
+    this.#silence = setTimeout(() => this.#connectLater(), LONGEST_SILENCE_MS)
+  }
+
+  #connectLater(): void {
+    this.#disconnect()
+    connection.value = 'lost'
+    this.#attempts += 1
+    this.#timer = setTimeout(() => this.#connect(), retryDelayMs(this.#attempts))
   }
 
   #receive(event: LiveEvent<V>): void {
@@ -102,8 +124,7 @@ class LiveStream<V extends LiveViewName> {
     if (source !== this.#source) return
     connection.value = 'lost'
     if (source.readyState !== EventSource.CLOSED) return
-    this.#attempts += 1
-    this.#timer = setTimeout(() => this.#connect(), retryDelayMs(this.#attempts))
+    this.#connectLater()
     void this.#explain()
   }
 

@@ -33,7 +33,7 @@ const STATUS = {
   DOWN: ['bad', 'Down'],
 } as const
 
-/** The figures of the cluster, on all screens. */
+/** The figures of the cluster, on all screens; grey while they may be outdated. */
 function Glance(): VNode | null {
   const now = summary.value
   if (!now) return null
@@ -41,7 +41,7 @@ function Glance(): VNode | null {
   const [tone, text] =
     status === 'UP' && problems.length > 0 ? ['warn', countOf(problems.length, 'problem')] : STATUS[status]
   return (
-    <p class="glance">
+    <p class={`glance ${connection.value === 'lost' ? 'stale' : ''}`}>
       <a class={`status ${tone}`} href={linkTo('overview')}>
         {text}
       </a>

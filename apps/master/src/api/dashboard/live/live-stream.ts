@@ -13,8 +13,10 @@ export interface Update {
   isLast?: boolean
 }
 
-/** Proxies and browsers close connections that carry nothing for long. */
-const KEEP_ALIVE_MS = 15_000
+/** Proxies close connections that carry nothing for long, and the page takes a silent master for lost after 12 s. */
+const KEEP_ALIVE_MS = 5_000
+/** Browsers hide comments from the page, and drop events without a line of data. */
+const ALIVE = 'event: alive\ndata: \n\n'
 /** Time that a slow client has to read the rest before its connection is closed, ms. */
 const LINGER_MS = 1_000
 
@@ -30,7 +32,7 @@ export class LiveStream extends Readable {
 
   constructor(keepAliveMs = KEEP_ALIVE_MS) {
     super()
-    this.#keepAlive = setInterval(() => this.#comment(), keepAliveMs)
+    this.#keepAlive = setInterval(() => this.#sendAlive(), keepAliveMs)
   }
 
   /** Replaces an event of the same feed that the client has not read. */
@@ -70,9 +72,9 @@ export class LiveStream extends Readable {
     this.push(text)
   }
 
-  #comment(): void {
+  #sendAlive(): void {
     if (!this.#isWanted || this.#isFinished) return
     this.#isWanted = false
-    this.push(': keep-alive\n\n')
+    this.push(ALIVE)
   }
 }
