@@ -262,6 +262,32 @@ describe('a stream that was lost with its media', () => {
     await testbed.stack.api.deleteStream(id, other)
   })
 
+  it('does not return when it is ended while the node publishes it again', async () => {
+    const { id, alice, streamId, rejoin } = await lost()
+    await rejoin()
+    const release = testbed.stall('publish')
+    const publishing = alice.request('publish', { tracks: [SILENT_TRACK], streamId }).catch((error: unknown) => error)
+    await received('publish', { streamId })
+    await testbed.stack.api.deleteStream(id, streamId)
+    release()
+    expect(await publishing).toMatchObject({ code: 'NOT_ALLOWED' })
+    expect(
+      (await testbed.stack.api.getSession(id)).connections.content.flatMap(({ publishers }) => publishers),
+    ).toEqual([])
+  })
+
+  it('ends for all clients and on the node also when its end cannot be kept', async () => {
+    const { id } = await testbed.stack.api.createSession()
+    const [alice, bob] = [await testbed.join(id), await testbed.join(id)]
+    const { streamId } = await alice.request('publish', { tracks: [SILENT_TRACK] })
+    const { postgres, api } = testbed.stack
+    await postgres.query('ALTER TABLE connection ADD CONSTRAINT refused CHECK (ended_streams IS NULL) NOT VALID')
+    await expect(api.deleteStream(id, streamId)).rejects.toMatchObject({ status: 500 })
+    await postgres.query('ALTER TABLE connection DROP CONSTRAINT refused')
+    expect(await bob.waitFor('streamDestroyed')).toMatchObject({ streamId, reason: 'forceUnpublishByServer' })
+    await received('unpublish', { streamId })
+  })
+
   it('is not found when its publisher has left, and neither is the id of a connection', async () => {
     const { id, alice, bob, streamId, rejoin } = await lost()
     await rejoin()

@@ -91,7 +91,7 @@ export class StreamsService {
     const mediaOptions = { ...mediaOptionsOf(call), ...(filter && { filter: filter.view }) }
     const streamId = streamIdOf(call.streamId, streamKindOf(mediaOptions), connectionId)
     const returned = call.streamId !== undefined && !filter?.isNew
-    if (returned) await this.#requireNotEnded(roomId, { streamId, connectionId })
+    if (returned) await this.#requireNotEnded(participant, streamId)
     const { tracks, audioActive, videoActive, dtlsParameters } = call
     const request = this.nodeCommands.request(place, 'publish', {
       roomId,
@@ -111,6 +111,7 @@ export class StreamsService {
     try {
       const media = { mediaOptions, mediaEpoch: place.epoch, maxStreams }
       await this.streams.insert({ id: streamId, sessionId, connectionId, createdAt, ...media })
+      if (returned) await this.#requireNotEnded(participant, streamId)
     } catch (error) {
       await this.nodeCommands.notify(place, 'unpublish', { roomId, connectionId, streamId })
       throw error
@@ -120,12 +121,15 @@ export class StreamsService {
     return { streamId, createdAt, ...(filter && { filter: filter.view }), ...(transport && { transport }) }
   }
 
-  /** Its publisher was not notified when others ended the stream, if it had no socket then. */
-  async #requireNotEnded(roomId: string, stream: Pick<StreamInfo, 'streamId' | 'connectionId'>): Promise<void> {
-    const { streamId, connectionId } = stream
+  /**
+   * Its publisher was not notified when others ended the stream, if it had no socket then. They may also end it while the
+   * node publishes it again.
+   */
+  async #requireNotEnded({ sessionId, roomId, connectionId }: Publisher, streamId: string): Promise<void> {
     const reason = await this.streams.keptEnd(connectionId, streamId)
     if (reason === undefined) return
-    this.#announceEnd(roomId, stream, reason, [])
+    await this.streams.delete(sessionId, streamId, reason, { connectionId })
+    this.#announceEnd(roomId, { streamId, connectionId }, reason, [])
     // Its publisher gets the reason before the answer.
     await this.broadcast.sent()
     throw new ServiceError('NOT_ALLOWED', `streamId: others have ended the stream ${streamId} (${reason})`)
@@ -170,7 +174,8 @@ export class StreamsService {
     const connectionId = publisherOf(streamId)
     const stream = await this.streams.delete(sessionId, streamId, reason)
     // A publisher without a socket is not notified, and would publish it again after a loss of its media.
-    const mayReturn = (stream || place.epoch > 1) && (await this.streams.keepEnd(sessionId, streamId, reason))
+    const keepEnd = (): Promise<boolean> => this.streams.keepEnd(sessionId, streamId, reason)
+    const mayReturn = !stream && place.epoch > 1 && (await keepEnd())
     if (!stream && !mayReturn) throw await this.#undeletable(sessionId, streamId)
     this.#announceEnd(roomId, { streamId, connectionId }, reason, [])
     if (stream && this.clock.now() - stream.createdAt < CROSSING_MS) void this.#announceAgain(roomId, stream, reason)
@@ -178,6 +183,7 @@ export class StreamsService {
     const returned = !stream && (await this.streams.delete(sessionId, streamId, reason, { connectionId }))
     if (returned) this.#announceEnd(roomId, returned, reason, [])
     await this.nodeCommands.notify(place, 'unpublish', { roomId, connectionId, streamId })
+    if (stream) await keepEnd()
   }
 
   /**
