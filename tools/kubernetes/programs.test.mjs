@@ -14,7 +14,7 @@ const nowhere = () => undefined
 function put(place, names) {
   mkdirSync(place, { recursive: true })
   for (const name of names) {
-    writeFileSync(join(place, name), '')
+    writeFileSync(join(place, name), '#!/bin/sh\n')
     chmodSync(join(place, name), 0o755)
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { until, violationsOf } from '@session-service/testing'
-import { layoutFaults } from './fixtures/accessibility.js'
+import { layoutFaults } from './fixtures/layout-faults.js'
 import { useDashboard } from './fixtures/dashboard.js'
 
 const dashboard = useDashboard()
