@@ -210,7 +210,12 @@ export class LegacyMedia {
   ): Promise<TransportOptions> {
     const { streamId, options } = own
     legacy.requireNotEnded(streamId)
-    const published = await this.calls.call('publish', participant, { tracks, dtlsParameters, ...options, streamId })
+    const call = { tracks, dtlsParameters, ...options, streamId }
+    const published = await this.calls.call('publish', participant, call).catch((error: unknown) => {
+      // Others may have ended it meanwhile.
+      legacy.requireNotEnded(streamId)
+      throw error
+    })
     try {
       legacy.requireNotEnded(streamId)
     } catch (error) {
